@@ -58,6 +58,10 @@ _instead = {
     "sleep": "write `await trio.sleep(seconds)`, or `await ep.compute(seconds)` for work that takes time",
     "attach": "write `await ep.attach(f, g)` for handlers; for the extended layer `from extended import Extended`, "
     "then `x = await Extended.attach(ep)`",
+    **{
+        name: f"write `ep.{name}`, of the endpoint that `async def main(ep)` is called with"
+        for name in ("rank", "size", "now", "host")
+    },
     **dict.fromkeys(("init", "Init", "finalize", "Finalize"), "it needs none: write `conduit.run(main, ranks=2)`"),
 }
 """What to write for names that others have."""

@@ -11,7 +11,9 @@ import re
 from dis import opmap
 from functools import cache
 from inspect import currentframe
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 import conduit
 from extended import checks
@@ -65,34 +67,44 @@ def _source(frame: FrameType) -> str:
     return linecache.getline(frame.f_code.co_filename, first).encode()[begin:].decode(errors="replace")
 
 
-def warn_of_dropped_result(ep: conduit.Endpoint, call: str) -> None:
-    """Warn, once for each line, of a collective whose result its line does not keep.
+def warn_of_dropped_result(ep: conduit.Endpoint, call: str, given: Any, result: Any) -> None:
+    """Warn, once for each line, of a collective that is given an array whose line does not keep another result.
 
     Args:
         ep: the rank's endpoint.
         call: the collective.
+        given: what it was given.
+        result: what it returns.
     """
+    if not isinstance(given, np.ndarray):
+        return
     file, line = program_line()
     text = _dropped(file, line, call)
-    if text and text not in ep.warnings:
+    if text and text not in ep.warnings and not np.array_equal(given, result):
         ep.warn(text)
 
 
 @cache
 def _dropped(file: str, line: int, call: str) -> str:
     """Return what to say of a line that is a collective and nothing else, "" where it is more."""
+    return _all_dropped(file, "".join(linecache.getlines(file))).get((line, call), "")
+
+
+@cache
+def _all_dropped(file: str, source: str) -> dict[tuple[int, str], str]:
+    """Return what to say of the lines of a file that are an awaited call and nothing else, by that call's name."""
     try:
-        whole = ast.parse("".join(linecache.getlines(file)))
+        whole = ast.parse(source)
     except (SyntaxError, ValueError):
-        return ""
+        return {}
+    found = {}
     for node in ast.walk(whole):
         match node:
-            case ast.Expr(lineno=first, value=ast.Await(value=ast.Call(func=ast.Attribute(attr=name)) as made)):
-                if first == line and name == call:
-                    given = made.args[0] if made.args else None
-                    kept = given.id if isinstance(given, ast.Name) else "value"
-                    return (
-                        f"{ast.unparse(made.func)} at {file}:{line} stores nothing in what it is given, it returns the "
-                        f"result, which is not kept there: write `{kept} = await {ast.unparse(made)}`"
-                    )
-    return ""
+            case ast.Expr(lineno=line, value=ast.Await(value=ast.Call(func=ast.Attribute(attr=name)) as made)):
+                given = made.args[0] if made.args else None
+                kept = given.id if isinstance(given, ast.Name) else "value"
+                found[line, name] = (
+                    f"{ast.unparse(made.func)} at {file}:{line} stores nothing in what it is given, it returns the "
+                    f"result, which is not kept there: write `{kept} = await {ast.unparse(made)}`"
+                )
+    return found

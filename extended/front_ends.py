@@ -38,7 +38,7 @@ def run_options(
     known = [key for key in inspect.signature(conduit.run).parameters if key not in ("main", "args", "ranks")]
     for key in options:
         if key not in known:
-            instead = name if key == "ranks" else ", ".join([name, *own, *known])
+            instead = f"{name}={shown(options[key])}" if key == "ranks" else ", ".join([name, *own, *known])
             raise conduit.BadRequest(f"{front}.run: there is no argument {key}=; give {instead}")
     if count is not None:
         integer(f"{front}.run", name, count, 1, _MOST, f"a number of {name}, 1 or more")

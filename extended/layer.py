@@ -149,6 +149,8 @@ class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap, Team):
         "unlock": "write `await x.lock(name).release()`, or `async with x.lock(name):` around what it is held for",
     }
 
+    _called: ClassVar = "x"
+
     def __init__(self, parts: Attachment) -> None:
         if not isinstance(parts, Attachment):
             raise conduit.BadRequest("Extended: the layer is not made by calling it; write `await Extended.attach(ep)`")

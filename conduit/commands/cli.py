@@ -15,7 +15,7 @@ from cyclopts import App, CycloptsError, Parameter
 from conduit.commands.help_texts import RunningText
 from conduit.commands.wrong_call import explain
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
-from conduit.launch import output, starting, terminal
+from conduit.launch import interrupts, output, starting, terminal
 from conduit.launch.complaints import complain
 from conduit.launch.process import ended_by
 from conduit.launch.registry import DISTRIBUTION, commands
@@ -68,8 +68,8 @@ def call(arguments: Sequence[str]) -> int:
         terminal.tell(f"conduit {name}: {exc}")
         _drop_output()
         return FAILED
-    except KeyboardInterrupt:
-        if output.tells_the_end():
+    except KeyboardInterrupt as exc:
+        if output.tells_the_end() and not interrupts.is_told(exc):
             print("interrupted", file=sys.stderr)
         return INTERRUPTED
 

@@ -37,7 +37,7 @@ from conduit.commands.reported import Reported
 from conduit.commands.tables import grid
 from conduit.core.calls import quiet_python
 from conduit.errors import BadRequest, ConduitWarning, Deadlock, Livelock, TimeLimit, UnknownConduit
-from conduit.launch import mpi4py_world, output, processes, terminal
+from conduit.launch import interrupts, mpi4py_world, output, processes, terminal
 from conduit.launch.complaints import complain
 from conduit.launch.registry import FRONT_ENDS, Spec, installed, parse_spec
 from conduit.launch.reports import Report, full
@@ -389,6 +389,8 @@ def _run(
         sys.stdout.flush()
         if notes := getattr(exc, "__notes__", []):
             terminal.tell("\n".join(notes))
+        if any(note.startswith("interrupted") for note in notes):
+            interrupts.told(exc)
         raise
     except Exception as exc:
         if not file.started:

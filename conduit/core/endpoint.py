@@ -115,6 +115,7 @@ class Endpoint:
         "AMReplyLong": "write `token.reply_long(handler, payload, offset, *args)`, in a handler",
     }
     """Names of other libraries, with what to write here, for hints (`conduit.launch.hints`)."""
+    _called: ClassVar = "ep"
 
     __slots__ = (
         "_attached",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from conduit.contract import World
 from conduit.contract.world import End
@@ -25,7 +25,14 @@ def first_forgotten(ranks: Sequence[Rank]) -> BaseException | None:
     return next((error for error in (rank.forgotten() for rank in ranks) if error is not None), None)
 
 
-def raise_error(world: World, ranks: Sequence[Rank], first: int = 0, *, warnings: bool = True) -> None:
+def raise_error(
+    world: World,
+    ranks: Sequence[Rank],
+    first: int = 0,
+    *,
+    warnings: bool = True,
+    unfinished: Callable[[int], bool] = lambda _: False,
+) -> None:
     """Raise what ended the job, if anything did: of several errors the earliest, then the lowest rank's.
 
     Args:
@@ -33,6 +40,7 @@ def raise_error(world: World, ranks: Sequence[Rank], first: int = 0, *, warnings
         ranks: those of this process.
         first: which rank the first of them is.
         warnings: whether it says what users are to know of these.
+        unfinished: says of a rank that exits whether others had still to return, so that their work is broken off.
     """
     end = world.end
     forgotten = first_forgotten(ranks)
@@ -43,7 +51,7 @@ def raise_error(world: World, ranks: Sequence[Rank], first: int = 0, *, warnings
     interrupts = [entry for entry in end.errors if isinstance(entry[2], KeyboardInterrupt)]
     time, rank, error = (interrupts or sorted(end.errors, key=lambda entry: entry[:2]))[0]
     if isinstance(error, SystemExit):
-        if exit_status(error):
+        if exit_status(error) or unfinished(rank):
             error.add_note(f"rank {rank} ended the job with status {exit_status(error)}{_left_at(error)}")
     elif rank >= 0 and not isinstance(error, KeyboardInterrupt):
         error.add_note(f"raised by rank {rank} at {time / 1e12:.9f} s")

@@ -17,7 +17,18 @@ from conduit.core.endpoint import Endpoint
 from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch import registry
-from conduit.launch.misuse import STARTED, apart, into_bytes, misuse, nothing, program_node, run_by_itself, swapped
+from conduit.launch.misuse import (
+    STARTED,
+    apart,
+    as_called,
+    into_bytes,
+    is_name,
+    misuse,
+    nothing,
+    program_node,
+    run_by_itself,
+    swapped,
+)
 from conduit.launch.reports.folders import is_own
 from conduit.launch.reports.own_variables import enclosing
 from conduit.launch.timeouts import too_slow
@@ -99,7 +110,8 @@ def handed_on(error: BaseException) -> range | None:
 
     That call has been made, and is not awaited there; to await it is not what is to be done about that.
     """
-    if not (str(error).startswith((STARTED, *_FOREIGN)) or _raised_in_asyncio(error)):
+    taken_apart = "not subscriptable" in str(error) and hint(error) != ""
+    if not (str(error).startswith((STARTED, *_FOREIGN)) or _raised_in_asyncio(error) or taken_apart):
         return None
     failed = program_node(error, is_ours, beyond=_of_asyncio)
     if failed is None:
@@ -208,7 +220,7 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
     bare = name.partition("_")[2] or name  # of upc_barrier, shmem_put, gasnet_mynode
     for each in (name, bare, bare.rstrip("M0123456789")):  # AMRequestShort2, AMReplyMedium0M
         if text := getattr(kind, "_instead", {}).get(each):
-            return f"{kind.__name__} has no {name}; {text}"
+            return f"{kind.__name__} has no {name}; {as_called(text, kind, _written(error))}"
         if each in own:
             return f"{kind.__name__} has no {name} (did you mean {each}?)"
     if isinstance(there, Endpoint) and (fronts := _fronts_with(name)):
@@ -226,6 +238,15 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
     if close := like(name, own):
         return f"{kind.__name__} has no {name}{close}"
     return _in_layer(kind, name)
+
+
+def _written(error: BaseException) -> str:
+    """Return how the program's line writes the object that lacks an attribute, "" where that is no name."""
+    failed = program_node(error, is_ours)
+    match None if failed is None else failed.tree:
+        case ast.Attribute(value=there) | ast.Call(func=ast.Attribute(value=there)) if is_name(there):
+            return ast.unparse(there)
+    return ""
 
 
 def _of_main(kind: type, name: str) -> str:

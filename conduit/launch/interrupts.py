@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _SOON = 1e-3
 """Seconds after which Ctrl-C is tried again, assumed: long enough for a program to go on, too short to be noticed."""
 
+_TOLD = "_told_where_ranks_were"
+
 
 @contextmanager
 def interruptible() -> Iterator[None]:
@@ -43,6 +45,16 @@ def hear_no_more() -> None:
     """
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def is_told(error: BaseException) -> bool:
+    """Say whether it has been shown of a Ctrl-C where the ranks were: "interrupted" is said there already."""
+    return getattr(error, _TOLD, False)
+
+
+def told(error: BaseException) -> None:
+    """Take note that this has been shown."""
+    setattr(error, _TOLD, True)
 
 
 @contextmanager

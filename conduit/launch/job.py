@@ -13,7 +13,7 @@ from conduit.contract.world import Body
 from conduit.core import arguments
 from conduit.launch.errors import raise_error
 from conduit.launch.interrupts import interruptible
-from conduit.launch.life import Life, Main, Rank
+from conduit.launch.life import Life, Main, Rank, Stage
 from conduit.launch.registry import Spec
 from conduit.launch.reports.folders import is_own
 from conduit.launch.tasks import Starts
@@ -39,6 +39,7 @@ class TaskJob:
         run_tasks: runs one task for each body in that world, from the first to the last.
         first: which rank the first of `ranks` is, where others are elsewhere.
         warnings: whether an error says what users are to know of these.
+        elsewhere: how many ranks other processes have.
     """
 
     def __init__(
@@ -51,10 +52,12 @@ class TaskJob:
         first: int = 0,
         *,
         warnings: bool = True,
+        elsewhere: int = 0,
     ) -> None:
         self.ranks = ranks
         self._number = first
         self._warnings = warnings
+        self._elsewhere = elsewhere
         self.lives = [Life(rank, main, self._own_arguments) for rank in ranks]
         self._world = world
         self._run_tasks = run_tasks
@@ -75,7 +78,9 @@ class TaskJob:
         try:
             with interruptible():
                 self._run_tasks(bodies)
-            raise_error(self._world, self.ranks, self._number, warnings=self._warnings)
+            raise_error(
+                self._world, self.ranks, self._number, warnings=self._warnings, unfinished=self._others_unfinished
+            )
         except BaseException:
             # The error refers to the job and the job to the error: it would be found only by a look for cycles, much
             # later, and segments are large.
@@ -106,6 +111,11 @@ class TaskJob:
         if self._stopped:
             self._world.stop()
         await self.lives[0].live()
+
+    def _others_unfinished(self, rank: int) -> bool:
+        """Say whether another rank than one may not have returned; of those elsewhere that is not known."""
+        others = (life for number, life in enumerate(self.lives, self._number) if number != rank)
+        return self._elsewhere > 0 or any(life.stage is not Stage.RETURNED for life in others)
 
     def _own_arguments(self) -> tuple[Any, ...]:
         """Return a copy of the arguments for a rank alone: the first one that was made, then others."""

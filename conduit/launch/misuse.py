@@ -136,6 +136,10 @@ def misuse(error: TypeError, ours: Callable[[object], bool]) -> str:
         return (
             f"{_shown(node)} is an ordinary iterator: write `for`, not `async for`" if failed.calls_ours(node) else ""
         )
+    if "not subscriptable" in text and isinstance(failed.tree, ast.Subscript):
+        return _taken_by_index(failed, failed.tree) or nothing(error, ours)
+    if text.endswith("object is not iterable") and (listed := _iterated(failed)):
+        return listed
     if "await" in text:
         return _awaited(failed, failed.tree.value if isinstance(failed.tree, ast.Await) else failed.tree)
     if "object is not callable" in text and isinstance(failed.tree, ast.Call):
@@ -228,8 +232,18 @@ def _count(failed: ProgramNode, name: str) -> str:
         function = failed.function(each)
         if function is not None and getattr(function, "__name__", "") == name:
             takes = ", ".join(_taken(function))
-            return f"{ast.unparse(each)} takes {f'({takes})' if takes else 'no arguments'}"
+            return f"{ast.unparse(each)} takes {f'({takes})' if takes else 'no arguments'}{_besides(failed, each)}"
     return _given_made(failed) or (run_by_itself(failed) if name == "main" else "")
+
+
+def _besides(failed: ProgramNode, called: ast.expr) -> str:
+    """Say which other call may have been meant, where the class of the object knows one."""
+    method = called.func if isinstance(called, ast.Call) else called
+    if not isinstance(method, ast.Attribute):
+        return ""
+    kind = type(failed.value(method.value))
+    text = getattr(kind, "_instead", {}).get(f"{method.attr}()")
+    return f"; {as_called(text, kind, _name(method.value))}" if text else ""
 
 
 def _given_made(failed: ProgramNode) -> str:
@@ -316,13 +330,15 @@ def _awaited(failed: ProgramNode, node: ast.AST) -> str:
         )
     if failed.is_method(node):
         return f"{_shown(node)} is a method: call it, `await {_called_as(failed, node)}`"
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Await):
+        return f"{_shown(node)} is there at once, its `await` is inside: write it without the outer `await`"
     if isinstance(node, ast.List | ast.Tuple):
         return "a list cannot be awaited: await its calls one by one, or start each in a nursery of Trio"
     value = failed.value(node)
     if value is _UNKNOWN:
         return ""
     if text := getattr(type(value), "_instead", {}).get("await"):
-        return f"{_shown(node)} {is_a(value)}, which is no call: {text}"
+        return f"{_shown(node)} {is_a(value)}, which is no call: {as_called(text, type(value), _name(node))}"
     if value is None and isinstance(node, ast.Name):
         return f"{node.id} is None, and there is nothing to wait for: leave this `await` out"
     if isinstance(node, ast.Attribute | ast.Name):
@@ -330,12 +346,69 @@ def _awaited(failed: ProgramNode, node: ast.AST) -> str:
     return ""
 
 
+def _kind_given(failed: ProgramNode, node: ast.AST) -> type | None:
+    """Return the class of what a call of this project gives, as its head says; None where that is not known."""
+    function = failed.function(node) if isinstance(node, ast.Call) else None
+    given: object = getattr(function, "__annotations__", {}).get("return")
+    if isinstance(given, str) and function is not None:
+        given = getattr(inspect.unwrap(function), "__globals__", {}).get(given)
+    return given if isinstance(given, type) else None
+
+
+def as_called(text: str, kind: type, name: str) -> str:
+    """Return an advice with the program's name for an object, where it has one of its own.
+
+    Args:
+        text: with the name that the docs have, which the object's class says: `_called`.
+        kind: that class.
+        name: as the program's line has it, "" where that is not known.
+    """
+    word = getattr(kind, "_called", "")
+    return re.sub(rf"(?<=[ `]){word}(?=[.[])", lambda _: name, text) if word and name else text
+
+
+def is_name(node: ast.AST) -> bool:
+    """Say whether an expression is a name, or an attribute of one."""
+    return isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and is_name(node.value))
+
+
+def _name(node: ast.AST) -> str:
+    return ast.unparse(node) if is_name(node) else ""
+
+
+def _taken_by_index(failed: ProgramNode, node: ast.Subscript) -> str:
+    """Say what to write where a program takes a part of an object of this project that is none of its own."""
+    there = node.value
+    if isinstance(there, ast.Subscript):
+        kind = type(failed.value(there.value))
+        if "[][]" in getattr(kind, "_instead", {}):
+            array = ast.unparse(there.value)
+            if isinstance(there.slice, ast.Slice):
+                return f"write `(await {ast.unparse(there)})[{ast.unparse(node.slice)}]`"
+            return f"write `await {array}[{ast.unparse(there.slice)}, {ast.unparse(node.slice)}]`"
+    return _of_kind(failed, there, "[]")
+
+
+def _iterated(failed: ProgramNode) -> str:
+    """Say what to iterate over in the place of an object of this project; "" for others."""
+    tree = failed.tree
+    for node in (tree.iter,) if isinstance(tree, ast.For) else (tree, *ast.iter_child_nodes(tree)):
+        if text := _of_kind(failed, node, "for"):
+            return text
+    return ""
+
+
+def _of_kind(failed: ProgramNode, node: ast.AST, use: str) -> str:
+    """Say what to write where an object of this project cannot be used so, "" where its class does not say."""
+    kind = _kind_given(failed, node) or type(failed.value(node))
+    text = getattr(kind, "_instead", {}).get(use)
+    return f"{_shown(node)} is a {kind.__name__}: {as_called(text, kind, _name(node))}" if text else ""
+
+
 def _to_enter(failed: ProgramNode, node: ast.AST) -> str:
     """Say how that is entered which a call gives at once, "" where it gives something else."""
-    function = failed.function(node)
-    given: object = getattr(function, "__annotations__", {}).get("return")
-    kind = getattr(function, "__globals__", {}).get(given) if isinstance(given, str) else given
-    if not isinstance(kind, type) or not hasattr(kind, "__aenter__") or not hasattr(kind, "acquire"):
+    kind = _kind_given(failed, node)
+    if kind is None or not hasattr(kind, "__aenter__") or not hasattr(kind, "acquire"):
         return ""
     text = _shown(node)
     return (

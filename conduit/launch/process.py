@@ -71,7 +71,10 @@ class ProcessJob:
         run = partial(run_tasks, self._clock, first=number)
         self._speech = output.speak(number)
         # Of several ranks the same ones are told once by who reads their frames.
-        self._job = TaskJob(main, args, [self._rank], self._clock, run, number, warnings=not self._speech.framed)
+        self._job = TaskJob(
+            main, args, [self._rank], self._clock, run, number,
+            warnings=not self._speech.framed, elsewhere=self._processes.size - 1,
+        )  # fmt: skip
 
     @staticmethod
     def around() -> AbstractContextManager[object]:
@@ -228,8 +231,8 @@ class ProcessJob:
 
     def _told(self, error: BaseException) -> tuple[str, str] | None:
         """Return what is said of an error that this rank will show itself, unless another one shows the same."""
-        ended = isinstance(error, SystemExit) and not exit_status(error)
-        unshown = ended or isinstance(error, KeyboardInterrupt) or self._speech.framed
+        silent = isinstance(error, SystemExit) and not getattr(error, "__notes__", ())
+        unshown = silent or isinstance(error, KeyboardInterrupt) or self._speech.framed
         return None if unshown else told_of(error)
 
     def _tell_interrupt(self, error: KeyboardInterrupt) -> None:

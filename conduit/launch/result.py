@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -43,6 +43,12 @@ class Result:
     statistics: Sequence[Mapping[str, int]] = attrs.field(repr=False)
     warnings: Sequence[Sequence[str]]
     trace: Timeline | None = attrs.field(default=None, repr=False, eq=False)
+
+    _instead: ClassVar = {
+        "[]": "write `result.values[rank]` for what a rank has returned",
+        "for": "write `result.values` for what the ranks have returned",
+    }
+    _called: ClassVar = "result"
 
     def to_json(self) -> str:
         """Return it as JSON, without the trace: an object with all other attributes.

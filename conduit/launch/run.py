@@ -24,7 +24,6 @@ from conduit.core.handlers import describe
 from conduit.errors import BadRequest, ConduitError, ConduitWarning
 from conduit.launch import mpi4py_world, output, terminal
 from conduit.launch.complaints import complain
-from conduit.launch.errors import exit_status
 from conduit.launch.keywords import named
 from conduit.launch.kinds import Job, kind_of_job
 from conduit.launch.life import Main
@@ -281,9 +280,9 @@ def _finish(result: Result) -> Result:
 
 
 def _tell_exit(error: SystemExit) -> None:
-    """Say which rank has ended the job, and where, unless its status says that all is well."""
+    """Say which rank has ended the job, and where; with status 0 only where that has broken off the work of others."""
     notes = getattr(error, "__notes__", ())
-    if exit_status(error) and notes:
+    if notes:
         sys.stdout.flush()
         lines = "\n".join(notes)
         complain(f"{terminal.shown(lines)}\n", error)

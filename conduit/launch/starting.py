@@ -23,7 +23,7 @@ from typing import IO, Any
 import attrs
 
 from conduit.errors import ConduitError
-from conduit.launch import output, stall, terminal
+from conduit.launch import interrupts, output, stall, terminal
 from conduit.launch.errors import raised_same, raised_too, warnings_of
 from conduit.launch.reports.words import named
 
@@ -165,6 +165,8 @@ class _Launcher:
             self._tell_others()
             if self._states and not self._outcome.results:
                 terminal.tell(stall.interrupted(self._states, self._count))
+                if pressed is not None:
+                    interrupts.told(pressed)
         if pressed is not None:
             if not self._outcome.results:
                 raise pressed

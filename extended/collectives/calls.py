@@ -8,7 +8,6 @@ from __future__ import annotations
 from operator import index
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import trio
 
 from extended.calls import public
@@ -203,9 +202,8 @@ class Collectives:
         """
         result = await self._do(_broadcast(self, array, root, out=out, algorithm=algorithm))
         # As after MPI_Bcast the array would be the result, it is looked at whether the program takes it for that.
-        given = array if isinstance(array, np.ndarray) and out is None and self.rank != index(root) else None
-        if given is not None and not np.array_equal(given, result):
-            warn_of_dropped_result(self.ep, "broadcast")
+        if out is None and self.rank != index(root):
+            warn_of_dropped_result(self.ep, "broadcast", array, result)
         return result
 
     @public(_broadcast_nb)
@@ -446,7 +444,10 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        return await self._do(_all_reduce(self, array, op, out=out, algorithm=algorithm))
+        result = await self._do(_all_reduce(self, array, op, out=out, algorithm=algorithm))
+        if out is None:
+            warn_of_dropped_result(self.ep, "all_reduce", array, result)
+        return result
 
     @public(_all_reduce_nb)
     async def all_reduce_nb(

@@ -47,12 +47,19 @@ class PE(ShmemConstants, Waits, ShmemAtomics, ShmemCollectives, ShmemLocks):
         "value, dest)`",
         "g": "write `await pe.get(target, a[i:i+1], dest)`, into an array of one element, or `await "
         "pe.atomic_fetch(a[i:i+1], dest)`",
+        **{
+            f"{kind}_{call}": f"write `await pe.{call}(target, source, dest)`, of arrays of any type"
+            for kind in ("char", "short", "int", "long", "longlong", "float", "double", "size")
+            for call in ("put", "get", "put_nbi", "get_nbi")
+        },
         "barrier": "write `await pe.barrier_all()`",
         **{
             f"{op}_to_all": f"write `await pe.{op}_reduce(target, source)`"
             for op in ("and", "or", "xor", "max", "min", "sum", "prod")
         },
     }
+
+    _called: ClassVar = "pe"
 
     def __init__(self, x: Extended, alone: Any) -> None:
         self._x = x

@@ -46,7 +46,18 @@ class SharedArray:
         name: f"write `a.local.{name}` for this thread's elements, `(await a[:]).{name}` for all"
         for name in dir(np.ndarray)
         if not name.startswith("_")
-    } | {"await": "write `await a[:]` for all elements, `await a[i]` for some"}
+    } | {
+        **{
+            name: f"read it, change it, store it, on one thread: `copy = await a[:]; copy.{name}(...); a[:] = copy`"
+            for name in ("partition", "byteswap", "itemset", "resize", "setfield", "setflags")
+        },
+        "sort": "read it, change it, store it, on one thread: `copy = await a[:]; copy.sort(); a[:] = copy`",
+        "fill": "write `a[:] = value` on one thread, or `a.local.fill(value)` on each",
+        "put": "write `a[i] = value`",
+        "[][]": "write `await a[i, j]`",
+        "await": "write `await a[:]` for all elements, `await a[i]` for some",
+    }
+    _called: ClassVar = "a"
 
     def __init__(self, runtime: Runtime, description: Description) -> None:
         self.description = description

@@ -61,8 +61,17 @@ class Thread(UpcAllocation, Bytes, UpcCollectives):
     _instead: ClassVar = {
         **dict.fromkeys(("rank", "my_rank", "my_thread", "me", "id"), "write `t.MYTHREAD`"),
         **dict.fromkeys(("size", "nthreads", "n_threads", "num_threads"), "write `t.THREADS`"),
+        **dict.fromkeys(
+            ("all_lock_alloc", "global_lock_alloc", "lock_alloc", "upc_lock"),
+            "locks are made by their names: write `async with t.lock(name):` around what it is held for",
+        ),
+        "all_reduce()": "for a number of each thread write `await t.extended.all_reduce(value)`",
+        "lock_attempt": "write `await t.lock(name).try_acquire()`",
+        "lock_free": "locks are by their names, and none is freed",
         "unlock": "write `await t.lock(name).release()`, or `async with t.lock(name):` around what it is held for",
     }
+
+    _called: ClassVar = "t"
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime

@@ -263,7 +263,7 @@ def test_ctrl_c_ends_with_a_report(run):
     assert status == 130
     assert re.match(r"interrupted at 1000\.\d+ us: where the ranks were", err)
     assert re.search(r"program\.py:6 in main: waits for a word, which rank 0 must bring about, since", err)
-    assert err.endswith("\ninterrupted\n")
+    assert err.count("interrupted") == 1
 
 
 def test_warnings_go_to_stderr_with_their_rank(run):

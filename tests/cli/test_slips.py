@@ -114,6 +114,30 @@ LINES = {
     UPC + "await a.sum()": (
         "SharedArray has no sum; write `a.local.sum` for this thread's elements, `(await a[:]).sum` for all"
     ),
+    UPC + "a.fill(7)": "SharedArray has no fill; write `a[:] = value` on one thread, or `a.local.fill(value)` on each",
+    UPC + "b = a\n    del a\n    b.sort()": (
+        "SharedArray has no sort; read it, change it, store it, on one thread: `copy = await b[:]; copy.sort(); b[:] = "
+        "copy`"
+    ),
+    UPC + "a.put(0, 1)": "SharedArray has no put; write `a[i] = value`",
+    UPC + "await a[0][1]": "write `await a[0, 1]`",
+    UPC + "await a[2:4][1]": "write `(await a[2:4])[1]`",
+    UPC + "await (await a[:])[0]": (
+        "(await a[:])[0] is there at once, its `await` is inside: write it without the outer `await`"
+    ),
+    UPC + "await t.all_lock_alloc()": (
+        "Thread has no all_lock_alloc; locks are made by their names: write `async with t.lock(name):` around what it "
+        "is held for"
+    ),
+    UPC + "await t.all_reduce(1)": (
+        "t.all_reduce takes (dst, src, op='sum'); for a number of each thread write `await "
+        "t.extended.all_reduce(value)`"
+    ),
+    UPC + "me = t\n    me.rank": "Thread has no rank; write `me.MYTHREAD`",
+    UPC.replace("(t)", "(ep)").replace(" t.", " ep.") + "ep.rank": "Thread has no rank; write `ep.MYTHREAD`",
+    SHMEM + "pe.int_put(a, 1, 1)": (
+        "PE has no int_put; write `await pe.put(target, source, dest)`, of arrays of any type"
+    ),
     SHMEM + "pe.rank": "PE has no rank; write `pe.my_pe()`",
     SHMEM + "pe.size": "PE has no size; write `pe.n_pes()`",
     SHMEM + "await pe.malloc(8)": (
@@ -190,6 +214,10 @@ LINES = {
     ),
     MPI + "MPI.Init()": (
         "conduits.mpi.MPI has no Init; leave it out: MPI has begun when main is called, and ends after it"
+    ),
+    MPI + "await MPI.Request.Waitall([comm.Isend(b, dest=0)])": (
+        "conduit.errors.BadRequest: Request: requests[0] is a coroutine, a call that was not awaited (write `r = await "
+        "...`); give requests"
     ),
     MPI + "comm.my_rank": "Comm has no my_rank; write `comm.rank`",
     MPI + "await comm.Get_rank()": "comm.Get_rank() is a plain call, which never waits: write it without `await`",
@@ -441,7 +469,9 @@ LINES = {
     CORE + "ep.AMGetMsgSource()": "Endpoint has no AMGetMsgSource; write `token.rank`, in a handler",
     # More of the other libraries.
     SHMEM + "await pe.max_to_all(a, a)": "PE has no max_to_all; write `await pe.max_reduce(target, source)`",
-    SHMEM + "await pe.long_put(a, a, 1)": "PE has no long_put (did you mean put?)",
+    SHMEM + "await pe.long_put(a, a, 1)": (
+        "PE has no long_put; write `await pe.put(target, source, dest)`, of arrays of any type"
+    ),
     SHMEM + "with await pe.Lock():\n        pass": ("to enter it may take time: write `async with await pe.Lock():`"),
     UPC + "MYTHREAD": "MYTHREAD is of t: write `t.MYTHREAD`",
     UPC + "await t.lock('a').lock()": ("SharedLock has no lock; write `await lock.acquire()`, or `async with lock:`"),
@@ -1059,6 +1089,21 @@ def test_a_broadcast_whose_result_is_not_kept_is_told(command, tmp_path, monkeyp
     assert outcome.err == (
         "warning from rank 0: x.broadcast at prog.py:7 stores nothing in what it is given, it returns the result, "
         "which is not kept there: write `v = await x.broadcast(v, 1)`\n"
+    )
+
+
+def test_an_all_reduce_whose_result_is_not_kept_is_told(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(
+        EXTENDED + "import numpy as np\n    v = np.full(3, ep.rank)\n    await x.all_reduce(np.zeros(2))\n    "
+        "for turn in range(2):\n        await x.all_reduce(v)\n    w = await x.all_reduce(v)\n    "
+        "await x.all_reduce(v, out=w)\n    await x.all_reduce(1)"
+    )
+    outcome = command("run", "prog.py", "--conduit", "loggp")
+    assert outcome.status == 0
+    assert outcome.err == (
+        "warning from rank 0: x.all_reduce at prog.py:8 stores nothing in what it is given, it returns the result, "
+        "which is not kept there: write `v = await x.all_reduce(v)`\n"
     )
 
 

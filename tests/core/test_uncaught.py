@@ -62,6 +62,19 @@ FOR_TRIO = (
             "ranks=2)`",
         ),
         (
+            "import conduit\nconduit.rank()",
+            "AttributeError: module 'conduit' has no attribute 'rank'; write `ep.rank`, of the endpoint that `async "
+            "def main(ep)` is called with",
+        ),
+        (
+            f"import conduit\n{MAIN}r = conduit.run(main)\nr[0]",
+            "r is a Result: write `r.values[rank]` for what a rank has returned",
+        ),
+        (
+            f"import conduit\n{MAIN}r = conduit.run(main)\nfor value in r: pass",
+            "r is a Result: write `r.values` for what the ranks have returned",
+        ),
+        (
             "import conduit\nconduit.MPI",
             "AttributeError: module 'conduit' has no attribute 'MPI'; write `from conduits.mpi import MPI`",
         ),
@@ -193,8 +206,16 @@ async def by_a_library(ep):
     argparse.ArgumentParser(prog="prog").parse_args(["--none"])
 
 
+async def by_python_with_0(ep):
+    if ep.rank == 1:
+        sys.exit()
+    await ep.block_until(lambda: False)
+
+
 async def all_is_well(ep):
-    sys.exit(0)
+    if ep.rank == 1:
+        await ep.compute(1e-3)
+        sys.exit(0)
 
 
 @pytest.mark.parametrize(
@@ -203,10 +224,11 @@ async def all_is_well(ep):
         (by_exit, f"rank 1 ended the job with status 3 at {_line(by_exit, 2)}"),
         (by_python, f"rank 0 ended the job with status 1 at {_line(by_python, 2)}"),
         (by_a_library, f"rank 0 ended the job with status 2 at {_line(by_a_library, 3)}"),
+        (by_python_with_0, f"rank 1 ended the job with status 0 at {_line(by_python_with_0, 2)}"),
         (all_is_well, ""),
     ],
 )
-def test_who_has_ended_the_job_is_said_unless_all_is_well(main, said, capsys):
+def test_who_has_ended_the_job_is_said_unless_all_others_have_returned(main, said, capsys):
     with pytest.raises(SystemExit):
         conduit.run(main, conduit="loggp")
     lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("rank ")]

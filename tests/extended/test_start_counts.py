@@ -11,7 +11,7 @@ RANKS = 8
 BYTECODES = {"loggp": 38_800, "sci": 63_300, "sunfire": 109_900, "startx": 61_300}
 """Of a rank, from the job's start to its result; they may fall, not rise.
 
-A hundred or two more than they take: how deep the package lies in folders is counted as well."""
+A hundred or two more than they take: an installed copy takes some more of them than one that is run in its folder."""
 
 
 async def barriers(ep):

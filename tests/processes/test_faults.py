@@ -123,13 +123,10 @@ EXITS = {"ep.exit": 3, "ep.exit of nothing": 0, "sys.exit": 4}
 def test_a_rank_that_exits(fall, what, where):
     done = fall(what, where)
     assert done.status == EXITS[what]
-    said, at, place = done.err.rstrip("\n").partition(" at ")
-    assert said == (f"rank 1 ended the job with status {done.status}" if done.status else "")
-    if done.status:
-        line = PROGRAM.splitlines().index(f"            {what}({done.status})") + 1
-        assert place.endswith(f"program.py:{line} in main")
-    else:
-        assert not at
+    said, _, place = done.err.rstrip("\n").partition(" at ")
+    assert said == f"rank 1 ended the job with status {done.status}"
+    line = PROGRAM.splitlines().index(f"            {what.split()[0]}({done.status or ''})") + 1
+    assert place.endswith(f"program.py:{line} in main")
 
 
 @pytest.mark.parametrize("where", ["barrier", "flood"])
@@ -211,6 +208,7 @@ def test_the_command_is_interrupted(shell, number, status):
     done = shell.end(process)
     assert done.ended - began < SOON_S
     assert done.status == status
+    assert done.err.count("interrupted") == 1
     assert "interrupted: where the ranks were" in done.err
     assert "in main: waits for a miracle, which rank 0 must bring about" in done.err
     assert "Traceback" not in done.err

@@ -59,6 +59,7 @@ class CommBase:
         **dict.fromkeys(("Create_cart", "Create_graph"), "topologies are not here; compute neighbours of `comm.rank`"),
         "Wtime": "write `MPI.Wtime()`",
     }
+    _called: ClassVar = "comm"
 
     __slots__ = ("_broken", "_calls", "plain", "process")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -20,10 +21,10 @@ def _checked(requests: Any, *_: Any, **__: Any) -> None:
         raise BadRequest(f"Request: requests={requests!r} {is_a(requests)}; give a list of requests")
     for place, request in enumerate(requests):
         if not isinstance(request, Request):
-            raise BadRequest(
-                f"Request: item {place}, {request!r}, is no request"
-                + ("; was its call awaited?" if hasattr(request, "cr_frame") else "")
+            hint = (
+                "a call that was not awaited (write `r = await ...`)" if inspect.iscoroutine(request) else "no request"
             )
+            raise BadRequest(f"Request: requests[{place}] {is_a(request)}, {hint}; give requests")
 
 
 class Request:

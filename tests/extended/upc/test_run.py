@@ -73,7 +73,7 @@ def test_reading_is_told_from_64_elements_of_others_on(elements, told):
         (lambda: upc.run(lambda t: None), "not async"),
         (lambda: upc.run(_no_thread), "0 arguments"),
         (lambda: upc.run(_main, threads=0), "threads=0"),
-        (lambda: upc.run(_main, ranks=2), "give threads"),
+        (lambda: upc.run(_main, ranks=2), "give threads=2"),
         (lambda: upc.run(_main, write_buffer=-1), "write_buffer=-1"),
         (lambda: upc.run(_main, colour=1), "colour="),
     ],
