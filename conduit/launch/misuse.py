@@ -335,9 +335,13 @@ def _to_enter(failed: ProgramNode, node: ast.AST) -> str:
     function = failed.function(node)
     given: object = getattr(function, "__annotations__", {}).get("return")
     kind = getattr(function, "__globals__", {}).get(given) if isinstance(given, str) else given
-    if not isinstance(kind, type) or not hasattr(kind, "__aenter__") or not hasattr(kind, "acquire"):
+    if not isinstance(kind, type) or not hasattr(kind, "__aenter__"):
         return ""
     text = _shown(node)
+    if instead := getattr(kind, "_instead", {}).get("await"):
+        return f"{text} is entered, not awaited: {instead}"
+    if not hasattr(kind, "acquire"):
+        return ""
     return (
         f"{text} makes a {kind.__name__} and does not take it: write `async with {text}:`, or `await "
         f"{text}.acquire()` and `await {text}.release()`"

@@ -47,6 +47,7 @@ class PE(ShmemConstants, Waits, ShmemAtomics, ShmemCollectives, ShmemLocks):
         "value, dest)`",
         "g": "write `await pe.get(target, a[i:i+1], dest)`, into an array of one element, or `await "
         "pe.atomic_fetch(a[i:i+1], dest)`",
+        **dict.fromkeys(("ctx_create", "create_ctx"), "write `ctx = await pe.Ctx.create()`"),
         "barrier": "write `await pe.barrier_all()`",
         **{
             f"{op}_to_all": f"write `await pe.{op}_reduce(target, source)`"
