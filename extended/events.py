@@ -140,7 +140,7 @@ class Events:
         self._implicit = OperationGroup(self.operations)
         self._earlier: list[OperationGroup] = []  # closed by a sync, not yet seen complete
         self._regions: dict[trio.lowlevel.Task, OperationGroup] = {}
-        self._unsynced: dict[Handle[Any], None] = {}
+        self._unsynced: dict[Handle[Any], str] = {}
         self._first: dict[int, tuple[str, SourceLine]] = {}  # by kind: call and line of the first since the last sync
 
     # ------------------------------------------------------------------------------------- operations and their numbers
@@ -292,7 +292,9 @@ class Events:
 
     # --------------------------------------------------------------------------------------------------------- handles
 
-    def handle(self, call: str, awaited: Completion, result: Callable[[], T], *, expected: bool = True) -> Handle[T]:
+    def handle(
+        self, call: str, awaited: Completion, result: Callable[[], T], *, expected: bool = True, wait: str = ""
+    ) -> Handle[T]:
         """Make the handle of an operation or of a region's operations.
 
         Args:
@@ -300,10 +302,11 @@ class Events:
             awaited: what it waits for.
             result: gives what awaiting it gives.
             expected: whether the program is expected to wait for it, and warned if it does not.
+            wait: what that warning says is to be done; "" for a call that gives the handle when it is awaited.
         """
         handle = Handle(self, call, awaited, result)
         if expected:
-            self._unsynced[handle] = None
+            self._unsynced[handle] = wait
         return handle
 
     def synced(self, handle: Handle[Any]) -> None:
@@ -312,13 +315,14 @@ class Events:
 
     def warn_unsynced(self) -> None:
         """List what was never waited for, one warning for each line of handles and each kind of implicit operation."""
-        lines = Counter((handle.call, handle.place) for handle in self._unsynced)
-        for (call, place), number in lines.items():
+        lines = Counter((handle.call, handle.place, wait) for handle, wait in self._unsynced.items())
+        for (call, place, wait), number in lines.items():
             handles = "a handle" if number == 1 else f"{number} handles"
-            self.ep.warn(
-                f"{handles} of {call}, made at {place}, never waited for: `await {call}(...)` gives the handle, which "
-                "is awaited in its turn, `await handle`, or given to wait_all"
+            do = wait or (
+                f"`await {call}(...)` gives the handle, which is awaited in its turn, `await handle`, or given to "
+                "wait_all"
             )
+            self.ep.warn(f"{handles} of {call}, made at {place}, never waited for: {do}")
         self._unsynced.clear()
         for kind, (call, (file, number)) in self._first.items():
             what, sync = ("gets", "sync_gets") if kind == GET else ("puts", "sync_puts")

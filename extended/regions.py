@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import conduit
 from extended.events import Handle
@@ -13,12 +13,17 @@ if TYPE_CHECKING:
     from extended.events import Events, OperationGroup
 
 
+_WAIT = "write `async with x.access_region() as region:`, and after it `await region.handle`"
+
+
 class AccessRegion:
     """An asynchronous context manager that collects the implicit operations of the task that entered it.
 
     Args:
         events: the rank's operations.
     """
+
+    _instead: ClassVar = {"await": _WAIT}
 
     def __init__(self, events: Events) -> None:
         self._events = events
@@ -51,7 +56,9 @@ class AccessRegion:
     ) -> None:
         assert self._group is not None
         self._events.close_region(self._group, failed=error is not None)
-        self._handle = self._events.handle("access_region", self._group, lambda: None, expected=error is None)
+        self._handle = self._events.handle(
+            "access_region", self._group, lambda: None, expected=error is None, wait=_WAIT
+        )
         if error is None:
             try:
                 await self._events.ep.poll()

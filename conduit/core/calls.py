@@ -60,8 +60,7 @@ class Guard(list[Any]):
             return
         endpoint, *_ = self
         for coroutine in self[4:]:
-            if inspect.iscoroutine(coroutine):
-                coroutine.close()  # quietly: it never ran
+            _close_quietly(coroutine)
         if endpoint is not None:
             _note(endpoint, self)
         else:
@@ -70,8 +69,23 @@ class Guard(list[Any]):
     def forgive(self) -> None:
         """Disarm the guard without running the call: another error already reports this call to its author."""
         for coroutine in self[4:]:
-            coroutine.close()
+            _close_quietly(coroutine)
         self.clear()
+
+
+def _close_quietly(coroutine: object) -> None:
+    """Close a coroutine that never ran, which may be a call that another one has made and returns as its own."""
+    if not inspect.iscoroutine(coroutine):
+        return
+    for each in _guards_of(coroutine):
+        each.forgive()
+    coroutine.close()
+
+
+def _guards_of(coroutine: CoroutineType[Any, Any, Any]) -> list[Guard]:
+    """Return the guards of a call by its coroutine, those alone that would still report it."""
+    frame = coroutine.cr_frame
+    return [each for each in frame.f_locals.values() if isinstance(each, Guard) and each] if frame else []
 
 
 def _warn(unused: Guard) -> None:
@@ -160,15 +174,12 @@ def _close_unawaited(coroutine: object, write: str = "await {}") -> str:
     """
     if type(coroutine) is not CoroutineType or inspect.getcoroutinestate(coroutine) != inspect.CORO_CREATED:
         return ""
-    frame = coroutine.cr_frame
-    held = [each for each in frame.f_locals.values() if isinstance(each, Guard) and each] if frame else []
+    held = _guards_of(coroutine)
     if not held:
         return ""
     text = _forgotten(held[0], write=write)
-    for each in (*held[0][4:], coroutine):  # the inner one by itself: not every Python lets go of it in the outer one
-        if inspect.iscoroutine(each):
-            each.close()
-    held[0].clear()
+    held[0].forgive()  # and the inner one by itself: not every Python lets go of it in the outer one
+    coroutine.close()
     return text
 
 

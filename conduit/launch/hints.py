@@ -228,6 +228,8 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
         if here and "ep" in _names_of(there, error):  # who calls it so has an endpoint in mind
             return here
         here = here or f"{kind.__name__} has no {name}"
+        if started := _started(fronts, there, error):
+            return f"{here}; {started}"
         return "; ".join(
             [here, *(f'if this is a program of {each}, put `api = "{each}"` at its top' for each in fronts)]
         )
@@ -246,6 +248,21 @@ def _written(error: BaseException) -> str:
     match None if failed is None else failed.tree:
         case ast.Attribute(value=there) | ast.Call(func=ast.Attribute(value=there)) if is_name(there):
             return ast.unparse(there)
+    return ""
+
+
+def _started(fronts: list[str], endpoint: Endpoint, error: BaseException) -> str:
+    """Say how to start a program that says itself which of some front ends it is for, "" for one that does not."""
+    for step in steps_of(error):
+        known = step.tb_frame.f_globals
+        front = known.get("api")
+        if isinstance(front, str) and front in fronts:
+            module = registry.installed(registry.FRONT_ENDS)[front].module
+            for public in (module, module.rpartition(".")[0]):
+                if text := getattr(importlib.import_module(public), "_started", ""):
+                    above, _, last = public.rpartition(".")
+                    first = "" if last in known else f"`from {above} import {last}`, then "
+                    return f"conduit.run gives main an endpoint: write {first}`{text.format(endpoint.size)}`"
     return ""
 
 

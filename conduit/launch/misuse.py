@@ -408,9 +408,13 @@ def _of_kind(failed: ProgramNode, node: ast.AST, use: str) -> str:
 def _to_enter(failed: ProgramNode, node: ast.AST) -> str:
     """Say how that is entered which a call gives at once, "" where it gives something else."""
     kind = _kind_given(failed, node)
-    if kind is None or not hasattr(kind, "__aenter__") or not hasattr(kind, "acquire"):
+    if kind is None or not hasattr(kind, "__aenter__"):
         return ""
     text = _shown(node)
+    if instead := getattr(kind, "_instead", {}).get("await"):
+        return f"{text} is entered, not awaited: {instead}"
+    if not hasattr(kind, "acquire"):
+        return ""
     return (
         f"{text} makes a {kind.__name__} and does not take it: write `async with {text}:`, or `await "
         f"{text}.acquire()` and `await {text}.release()`"

@@ -56,6 +56,7 @@ _instead = {
     **dict.fromkeys(("File", "Info", "INFO_NULL", "Errhandler"), "it is not here"),
 }
 _given = "comm", Comm
+_started = "MPI.run(main, ranks={})"
 _stands_for = "mpi4py"
 globals().update(_datatypes.BY_NAME)
 globals().update(_ErrorClass.__members__)

@@ -59,6 +59,11 @@ from extended.shmem.run import run, run_async
 from extended.shmem.teams import ShmemTeam
 
 _given = "pe", PE
+_started = "shmem.run(main, pes={})"
+_instead = dict.fromkeys(
+    ("init", "init_thread", "finalize"),
+    "leave it out: `shmem.run(main)` begins SHMEM before it calls main, and ends it after",
+)
 _stands_for = "shmem4py"
 
 __all__ = [

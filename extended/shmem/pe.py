@@ -52,6 +52,7 @@ class PE(ShmemConstants, Waits, ShmemAtomics, ShmemCollectives, ShmemLocks):
             for kind in ("char", "short", "int", "long", "longlong", "float", "double", "size")
             for call in ("put", "get", "put_nbi", "get_nbi")
         },
+        **dict.fromkeys(("ctx_create", "create_ctx"), "write `ctx = await pe.Ctx.create()`"),
         "barrier": "write `await pe.barrier_all()`",
         **{
             f"{op}_to_all": f"write `await pe.{op}_reduce(target, source)`"

@@ -17,5 +17,6 @@ from extended.upc.run import run, run_async
 from extended.upc.thread import Thread, attach
 
 _given = "t", Thread
+_started = "upc.run(main, threads={})"
 
 __all__ = ["NotAwaited", "SharedArray", "SharedLock", "Thread", "WrongIndex", "attach", "run", "run_async"]

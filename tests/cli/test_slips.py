@@ -985,6 +985,51 @@ def test_a_handle_that_was_taken_for_the_value_is_told(command, tmp_path, monkey
     ) in outcome.err
 
 
+REGION = "write `async with x.access_region() as region:`, and after it `await region.handle`"
+
+
+def test_an_access_region_that_is_awaited_is_told_how_to_use(shown):
+    assert shown(EXTENDED + "h = await x.access_region()")[-1] == f"x.access_region() is entered, not awaited: {REGION}"
+
+
+def test_an_access_region_that_is_not_waited_for_is_told_how(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(EXTENDED + "async with x.access_region():\n        await x.put_nbi(0, 0, b'a')")
+    _, _, err = command("run", "prog.py", "--conduit", "loggp")
+    assert err == f"warning from ranks 0-1: a handle of access_region, made at prog.py:4, never waited for: {REGION}\n"
+
+
+SHMEM_CALLS = {
+    "set_lock(lock)": "lock = await pe.new_lock()",
+    "init()": "",
+    "finalize()": "",
+    "sync_all()": "",
+    "fence()": "",
+}
+
+
+@pytest.mark.parametrize("call", SHMEM_CALLS)
+def test_a_call_that_is_made_of_another_is_told_with_the_programs_line(shown, call):
+    lines = shown(f"api = 'shmem'\nasync def main(pe):\n    {SHMEM_CALLS[call] or 'pass'}\n    pe.{call}")
+    assert (
+        f"conduit.errors.BadRequest: pe.{call} at prog.py:4 was called but never awaited, so it did nothing; write "
+        f"`await pe.{call}`"
+    ) in lines
+    assert not any("locks.py" in line or "pe.py" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("before", "call"),
+    [("", "comm.Iprobe"), ("r = await comm.Irecv(b, source=1 - comm.rank)\n    ", "r.Test")],
+)
+def test_who_asks_mpi_again_and_again_is_in_that_call(shown, before, call):
+    source = MPI + f"{before}while not await {call}(): pass"
+    lines = shown(source, "--time-limit", "300us")
+    line = source.count("\n") + 1
+    assert any(f"prog.py:{line} in main: is in {call}" in each for each in lines), lines
+    assert ONLY_A_POLL not in lines
+
+
 @pytest.mark.parametrize(
     ("spec", "part", "written"),
     [

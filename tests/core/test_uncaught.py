@@ -51,6 +51,11 @@ FOR_TRIO = (
     ("source", "said"),
     [
         ("from conduit import Extended", "Extended is in extended: write `from extended import Extended`"),
+        (
+            "from extended import shmem\nshmem.init()",
+            "extended.shmem has no init; leave it out: `shmem.run(main)` begins SHMEM before it calls main, and ends "
+            "it after",
+        ),
         (f"import conduit\n{MAIN}conduit.run(main())", "conduit.run calls main by itself: write `conduit.run(main)`"),
         (
             f"import conduit\n{MAIN}conduit.run(main(), 4, conduit='sci')",
@@ -111,6 +116,34 @@ def test_a_script_shows_its_own_line_alone_and_what_to_do(script, source, said):
     assert lines[-1] == said
     last = source.count("\n") + 1
     assert places(lines) == [f'File "script.py", line {last}, in <module>']
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (
+            "import conduit\napi = 'mpi'\nasync def main(comm): await comm.Barrier()\nconduit.run(main, ranks=2)",
+            "Endpoint has no Barrier; conduit.run gives main an endpoint: write `from conduits.mpi import MPI`, then "
+            "`MPI.run(main, ranks=2)`",
+        ),
+        (
+            "import conduit\nfrom extended import upc\napi = 'upc'\nasync def main(t): t.MYTHREAD\n"
+            "conduit.run(main, ranks=3)",
+            "Endpoint has no MYTHREAD; conduit.run gives main an endpoint: write `upc.run(main, threads=3)`",
+        ),
+        (
+            "import conduit\nfrom extended import shmem\napi = 'shmem'\nasync def main(pe): pe.my_pe()\n"
+            "conduit.run(main, ranks=2)",
+            "Endpoint has no my_pe; conduit.run gives main an endpoint: write `shmem.run(main, pes=2)`",
+        ),
+        (
+            "from extended import shmem\nasync def main(pe): pe.ctx_create()\nshmem.run(main)",
+            "PE has no ctx_create; write `ctx = await pe.Ctx.create()`",
+        ),
+    ],
+)
+def test_a_script_is_told_how_programs_of_its_front_end_are_run(script, source, said):
+    assert script(source)[-1] == said
 
 
 def test_an_error_that_is_not_of_this_package_is_shown_as_python_does(script):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import takewhile
 from types import CodeType, FrameType
 from typing import NamedTuple
@@ -11,7 +13,7 @@ from typing import NamedTuple
 import trio
 
 from conduit.contract import REQUEST, Awaited, Message, Wait
-from conduit.core import endpoint
+from conduit.core import endpoint, written
 from conduit.core.started import started_at
 from conduit.core.steps import steps_of
 from conduit.launch import tasks
@@ -241,11 +243,29 @@ def _over(ready: Callable[[], bool]) -> bool:
 
 
 def _endpoint_call(frames: Iterable[tuple[FrameType, int]]) -> str:
-    """Return which call of its endpoint a task with these frames is in."""
+    """Return which call a task with these frames is in: of its endpoint, or of a layer above as the program has it."""
+    called = OF_TRIO
+    program: FrameType | None = None
     for frame, _ in frames:
         if frame.f_code.co_filename == endpoint.__file__:
             name, message = frame.f_code.co_name.lstrip("_"), frame.f_locals.get("message")
             if name == "request" and isinstance(message, Message):  # what several calls have in common
                 name = f"request_{message.category.name.lower()}"
             return f"ep.{name}"
-    return OF_TRIO
+        if _is_program(frame):
+            program, called = frame, OF_TRIO
+        elif program is not None:  # the first that is none: what the program's line awaits
+            of_trio = str(frame.f_globals.get("__name__", "")).partition(".")[0] == "trio"
+            called = OF_TRIO if of_trio else _awaited(program.f_code, program.f_lasti) or OF_TRIO
+            program = None
+    return called
+
+
+@lru_cache(maxsize=64)
+def _awaited(code: CodeType, lasti: int) -> str:
+    """Return which call a line of a program awaits, as it is written, without its arguments; "" for none."""
+    match written.node(code, lasti):
+        case ast.Await(value=ast.Call(func=name)):
+            text = ast.unparse(name)
+            return text if len(text) <= written.SHOWN else ""
+    return ""
