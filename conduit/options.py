@@ -113,13 +113,14 @@ class OptionDoc(NamedTuple):
     help: str
 
 
-def parse_options(conduit_name: str, cls: type[OptionsT], pairs: Mapping[str, str]) -> OptionsT:
+def parse_options(conduit_name: str, cls: type[OptionsT], pairs: Mapping[str, str], chooser: str = "") -> OptionsT:
     """Make the options of a conduit from the texts of a spec.
 
     Args:
         conduit_name: for messages.
         cls: the conduit's attrs class of options.
         pairs: text of each option that was given, by name; a hyphen in a name counts as an underscore.
+        chooser: the option that has chosen this network among those of the conduit's name, "" for none.
 
     Raises:
         BadRequest: an option is unknown, a value cannot be read or is not allowed.
@@ -130,7 +131,7 @@ def parse_options(conduit_name: str, cls: type[OptionsT], pairs: Mapping[str, st
     for given, text in pairs.items():
         name = given.replace("-", "_")
         if name not in fields:
-            raise BadRequest(_unknown(conduit_name, given, fields))
+            raise BadRequest(_unknown(conduit_name, given, [*fields, *filter(None, [chooser])]))
         if name in values:
             raise BadRequest(f"option '{name}' of conduit '{conduit_name}' is given twice; give it once")
         try:
@@ -354,9 +355,11 @@ def _text(exc: Exception) -> str:
     return str(exc.args[0]) if exc.args else type(exc).__name__
 
 
-def _unknown(conduit_name: str, name: str, fields: Mapping[str, object]) -> str:
-    known = ", ".join(sorted(fields)) or "none"
-    return f"conduit '{conduit_name}' has no option '{name}'{like(name, fields)}; its options are: {known}"
+def _unknown(conduit_name: str, name: str, fields: Iterable[str]) -> str:
+    known = sorted(fields)
+    begun = [each for each in known if each.startswith(name)]
+    meant = f" (did you mean {begun[0]}?)" if len(begun) == 1 and len(name) > 1 else like(name, known)
+    return f"conduit '{conduit_name}' has no option '{name}'{meant}; its options are: {', '.join(known) or 'none'}"
 
 
 def closest(word: str, known: Iterable[str]) -> str:

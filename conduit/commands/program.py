@@ -17,6 +17,7 @@ from conduit import current
 from conduit.commands.progress import JobProgress
 from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError
+from conduit.launch.hints import first_argument
 from conduit.options import closest
 
 _NO_PROGRAMS = (Path(__file__).parents[1], Path(sysconfig.get_path("purelib")))
@@ -83,12 +84,16 @@ class ProgramFile:
         found = getattr(module, "main", None)
         if found is None:
             script = f", or start it as a script: python {self.path}" if self._is_script else ""
-            raise NotAProgram(f"{self.path} defines no `async def main(ep, *args)`; give it one{script}")
+            raise NotAProgram(
+                f"{self.path} defines no `async def main({first_argument(self.api)}, *args)`; give it one{script}"
+            )
         if not inspect.iscoroutinefunction(found):
             kinds = {inspect.isfunction(found): "an ordinary function", inspect.isclass(found): "a class"}
             what = kinds.get(True, f"of type {type(found).__name__}")
             what = "an async generator, for it has a `yield`" if inspect.isasyncgenfunction(found) else what
-            raise NotAProgram(f"main of {self.path} is {what}; write `async def main(ep, *args)`")
+            raise NotAProgram(
+                f"main of {self.path} is {what}; write `async def main({first_argument(self.api)}, *args)`"
+            )
         self._check_arguments(found, args)
         await found(first, *args)
         self.progress.returned += 1
@@ -133,13 +138,16 @@ class ProgramFile:
         try:
             signature.bind_partial(None)
         except TypeError:
-            raise NotAProgram(f"main{signature} of {self.path} takes no endpoint; write `async def main(ep)`") from None
+            write = f"write `async def main({first_argument(self.api)})`"
+            raise NotAProgram(f"main{signature} of {self.path} takes no endpoint; {write}") from None
         try:
             signature.bind(None, *args)
         except TypeError as exc:
             given = " ".join(args) or "none"
             lacking = str(exc).startswith("missing")
-            remedy = "give them behind the file" if lacking else "write `async def main(ep, *args)`"
+            remedy = (
+                "give them behind the file" if lacking else f"write `async def main({first_argument(self.api)}, *args)`"
+            )
             raise NotAProgram(
                 f"main{signature} of {self.path} does not take the arguments given ({given}): {exc}; {remedy}"
             ) from None

@@ -44,7 +44,7 @@ from conduit.launch.reports import Report, full
 from conduit.launch.tracebacks import whole
 from conduit.launch.tracing import tracing
 from conduit.launch.warned import warned
-from conduit.options import in_effect, like, read_float
+from conduit.options import describe, in_effect, like, read_float
 
 DEFAULT = "sci"
 _PART = "CONDUIT_PART"
@@ -382,7 +382,7 @@ def _run(
             warnings.simplefilter("ignore", ConduitWarning)  # shown from the result, with the rank
             return runner(file.main, *args, **settings)
     except NotAProgram as exc:
-        raise BadRequest(str(exc)) from None
+        raise BadRequest(f"{exc}{_of_conduit(args, parse_spec(settings['conduit']))}") from None
     except (Deadlock, TimeLimit, Livelock):  # their text is the whole report
         raise
     except KeyboardInterrupt as exc:
@@ -401,6 +401,14 @@ def _run(
         line = _in_a_line(exc)
         complain("".join(format_exception(exc)) if whole_traceback else failure(exc, file), exc)
         raise ProgramFailed(line) from None
+
+
+def _of_conduit(args: tuple[str, ...], spec: Spec) -> str:
+    """Return what was perhaps meant by words that a program does not take: options of the conduit; "" for others."""
+    known = {each.name for each in describe(spec.cls.Options)}
+    meant = [each for each in args if each.partition("=")[0] in known and "=" in each]
+    text = f"{spec.text}{',' if ':' in spec.text else ':'}{','.join(meant)}"
+    return f"; did you mean `--conduit {text}`?" if meant else ""
 
 
 @contextmanager

@@ -251,6 +251,16 @@ def _written(error: BaseException) -> str:
     return ""
 
 
+def first_argument(front: str | None) -> str:
+    """Return what programs of a front end call the first argument of main; None: of the core."""
+    entry = None if front is None else registry.installed(registry.FRONT_ENDS).get(front)
+    if entry is not None:
+        for public in (entry.module, entry.module.rpartition(".")[0]):
+            if given := getattr(importlib.import_module(public), "_given", None):
+                return str(given[0])
+    return "ep"
+
+
 def _started(fronts: list[str], endpoint: Endpoint, error: BaseException) -> str:
     """Say how to start a program that says itself which of some front ends it is for, "" for one that does not."""
     for step in steps_of(error):

@@ -179,7 +179,7 @@ def resolve(name: str, texts: Mapping[str, str]) -> Spec:
         )
     variant = _variant(name, cls, value)
     rest = {option: text for option, text in texts.items() if option != cls.chooser}
-    options: object = parse_options(f"{name}:{cls.chooser}={value}", variant.Options, rest)
+    options: object = parse_options(f"{name}:{cls.chooser}={value}", variant.Options, rest, cls.chooser)
     return Spec(name, variant, options, "" if value == default else f"{cls.chooser}={value}")
 
 

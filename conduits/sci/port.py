@@ -61,7 +61,7 @@ class SciOptions(SciMachine):
         if size > largest:
             raise ValueError(
                 f"slots={self.slots} with slot_payload={self.slot_payload} needs command segments of {size} bytes, "
-                f"the driver gives {largest}; lower one of them" + ("" if self.patched else ", or use patched=yes")
+                f"the driver gives {largest}; lower one of them" + ("" if self.patched else ", or use sci:patched=yes")
             )
 
 
@@ -112,7 +112,7 @@ class Sci(SimulatedConduit):
         """Refuse a segment for which the driver has no contiguous memory."""
         largest = options.max_segment
         if segment > largest:
-            instead = f"ask for at most {largest}" + ("" if options.patched else ", or use the option patched=yes")
+            instead = f"ask for at most {largest}" + ("" if options.patched else ", or use sci:patched=yes")
             raise BadRequest(
                 f"segment={segment}: the SCI driver gives at most {largest} bytes of contiguous memory; {instead}"
             )

@@ -294,7 +294,8 @@ def test_without_matplotlib(command, tmp_path, monkeypatch):
     status, out, err = command("compare", "--out", str(tmp_path / "out"))
     assert (status, out) == (1, "")
     assert err == (
-        "conduit compare: it needs matplotlib for its pictures; install it with: pip install 'conduit-am[plot]'\n"
+        "conduit compare: it needs matplotlib for its pictures; install it with: pip install 'conduit-am[plot]', in a "
+        "clone of the project pip install '.[plot]'\n"
     )
     assert not (tmp_path / "out").exists()
 

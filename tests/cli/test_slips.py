@@ -1046,6 +1046,35 @@ def test_a_value_that_a_comma_cuts_is_told_how_to_write(command, tmp_path, spec,
     )
 
 
+@pytest.mark.parametrize(
+    ("api", "given", "words", "said"),
+    [
+        ("", "ep", ("set=x", "--conduit", "loggp"), "; did you mean `--conduit loggp:set=x`?"),
+        (
+            "",
+            "ep",
+            ("piece=99", "a=b", "--conduit", "loggp:slots=2"),
+            "; did you mean `--conduit loggp:slots=2,piece=99`?",
+        ),
+        ("upc", "t", ("4",), ""),
+        ("shmem", "pe", ("4",), ""),
+        ("mpi", "comm", ("4",), ""),
+    ],
+)
+def test_words_that_a_program_does_not_take_are_told(command, tmp_path, monkeypatch, api, given, words, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text((f"api = '{api}'\n" if api else "") + f"async def main({given}): pass")
+    err = command("run", "prog.py", *words).err
+    assert err.endswith(f"too many positional arguments; write `async def main({given}, *args)`{said}\n")
+
+
+def test_an_option_that_is_begun_is_told_whole_also_the_one_that_chooses_the_network(command, tmp_path):
+    (tmp_path / "prog.py").write_text("async def main(ep): pass")
+    err = command("run", str(tmp_path / "prog.py"), "--conduit", "mpi:lib=mpi4py").err
+    assert "has no option 'lib' (did you mean library?); its options are: " in err
+    assert ", library, " in err
+
+
 def test_calls_that_are_made_after_the_job_are_told():
     """At the call, awaited or not; one of a layer, which asks no endpoint before it is awaited, is warned of."""
     kept = []

@@ -195,5 +195,6 @@ def test_without_matplotlib_it_is_said_how_to_install_it(monkeypatch):
     with pytest.raises(ConduitError) as caught:
         check_drawing("it")
     assert str(caught.value) == (
-        "it needs matplotlib for its pictures; install it with: pip install 'conduit-am[plot]'"
+        "it needs matplotlib for its pictures; install it with: pip install 'conduit-am[plot]', in a clone of the "
+        "project pip install '.[plot]'"
     )

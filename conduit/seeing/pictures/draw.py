@@ -52,7 +52,8 @@ def check_drawing(command: str) -> None:
         import matplotlib  # noqa: F401
     except ImportError:
         raise ConduitError(
-            f"{command} needs matplotlib for its pictures; install it with: pip install 'conduit-am[plot]'"
+            f"{command} needs matplotlib for its pictures; install it with: pip install 'conduit-am[plot]', "
+            "in a clone of the project pip install '.[plot]'"
         ) from None
 
 

@@ -30,7 +30,7 @@ def options(text):
         (
             "slots=1024,slot_payload=2048",
             "options of conduit 'sci': slots=1024 with slot_payload=2048 needs command segments of 4358144 bytes, "
-            "the driver gives 2097152; lower one of them, or use patched=yes",
+            "the driver gives 2097152; lower one of them, or use sci:patched=yes",
         ),
     ],
 )
@@ -94,7 +94,7 @@ def test_segments_over_the_unpatched_limit_are_refused_as_the_driver_would():
     most = 2 << 20
     message = (
         f"segment={most + 1}: the SCI driver gives at most {most} bytes of contiguous memory; "
-        f"ask for at most {most}, or use the option patched=yes"
+        f"ask for at most {most}, or use sci:patched=yes"
     )
     with pytest.raises(BadRequest, match=r"\A" + re.escape(message) + r"\Z"):
         conduit.run(nothing, conduit="sci", segment=most + 1)
