@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from extended.scaling.library import Form
 
 ITEM = 8
+LOOKS = 64
+"""In vain, after which a PE sleeps: while a megabyte goes down the tree there would be thousands to simulate."""
 
 
 class ByWindows(OneSidedLibrary):
@@ -101,12 +103,25 @@ class ByWindows(OneSidedLibrary):
             await self.forward(count, child)
 
     async def _arrived(self, count: int) -> None:
-        """Get the last element of the own window until it is there, as the listing does."""
-        place = (self.half + count - 1, 1)
+        """Get the last element of the own window until it is there, as the listing does.
+
+        After `LOOKS` in vain the PE sleeps until the element is there, and then until the look would be over that it
+        would be in: looks in vain take the same time each.
+        """
+        place, looks = (self.half + count - 1, 1), 0
+        began = took = 0.0
         self._last[0] = 0
         while not self._last[0]:
+            if looks == LOOKS:
+                await self.ep.block_until(
+                    lambda: bool(self.target[count - 1]), what="the last element", ranks=(parent(self.rank),)
+                )
+                await self.ep.compute((began - self.ep.now) % took)
+                return
+            began = self.ep.now
             await self._window.Get(self._last, self.rank, place)
             await self.ep.poll()
+            took, looks = self.ep.now - began, looks + 1
 
     def reset(self) -> None:
         """Nothing is left of a trial but the data."""

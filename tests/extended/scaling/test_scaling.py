@@ -87,6 +87,21 @@ def test_what_encloses_the_tree_of_mpi_can_be_left_out_of_the_clock(capsys):
     assert inner["records"][0]["microseconds"] < whole["records"][0]["microseconds"] / 2
 
 
+@pytest.mark.parametrize("spec", ["origin", "t3e"])
+def test_a_pe_of_the_tree_may_sleep_in_the_place_of_looks_in_vain(capsys, monkeypatch, spec):
+    words = ("--test", "tree", "--library", "mpi2", "--form", "put", "--ranks", "8", "--sizes", "100000")
+
+    def microseconds():
+        (run,) = measured(capsys, "--conduit", spec, *words, "--trials", "3")
+        first, *later = run["records"][0]["trials_us"]
+        assert later == pytest.approx([later[0]] * 2, rel=WITHOUT_NOISE)
+        return later[0]
+
+    asleep = microseconds()
+    monkeypatch.setattr("extended.scaling.by_windows.LOOKS", 1 << 30)
+    assert asleep == pytest.approx(microseconds(), rel=1e-3)  # a look is some 1 to 2 us
+
+
 def test_a_picture_for_each_test_has_what_was_measured(capsys):
     (run,) = measured(capsys, "--conduit", "t3e", "--ranks", "2", "--sizes", "8", "--trials", "2", "--test", "tree")
     (view,) = run["views"]
