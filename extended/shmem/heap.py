@@ -145,7 +145,7 @@ class ShmemAllocation:
         if fill is not None:
             self._x.ep.charge(copied=made.nbytes)
             made[...] = fill
-            await self._x.barrier()  # or a put of another PE could come before
+            await self._x.barrier(called=call)  # or a put of another PE could come before
         return made
 
     @public("pe")
@@ -175,7 +175,7 @@ class ShmemAllocation:
             if clear:
                 self._x.ep.charge(copied=many * each)
                 root[:] = 0
-                await self._x.barrier()
+                await self._x.barrier(called=call)
             whole: Any = root  # a memoryview of which `obj` is the root
             return memoryview(whole)[: many * each]
 

@@ -89,7 +89,7 @@ class UpcAllocation:
         array.memory.clear()
         try:
             # No thread may write into memory that its owner has still to clear.  Threads that disagree find out here.
-            await runtime.x.barrier(crc32(made.key()))
+            await runtime.x.barrier(crc32(made.key()), called="t.all_alloc")
         except BarrierMismatch:
             raise conduit.BadRequest(
                 f"t.all_alloc: thread {runtime.ep.rank} called it with shape={shape}, dtype={dtype}, block={block}, "

@@ -1271,3 +1271,16 @@ def test_a_number_of_ranks_without_its_name_is_told_the_name(front, name):
 
     with pytest.raises(conduit.BadRequest, match=rf"`; what run takes itself is given by name: {name}=4\Z"):
         front.run(main, 4)
+
+
+@pytest.mark.parametrize(
+    ("source", "call"),
+    [
+        ("api = 'upc'\nasync def main(t):\n    await t.all_alloc(2)\n    raise KeyboardInterrupt", "t.all_alloc"),
+        ("api = 'shmem'\nasync def main(pe):\n    await pe.zeros(2)\n    raise KeyboardInterrupt", "pe.zeros"),
+    ],
+)
+def test_the_barrier_of_an_allocation_is_named_as_the_call(command, tmp_path, source, call):
+    (tmp_path / "prog.py").write_text(source)
+    _, _, err = command("run", str(tmp_path / "prog.py"), "--conduit", "loggp")
+    assert f"waits for {call}, which rank" in err
