@@ -93,7 +93,7 @@ def test_a_pe_of_the_tree_may_sleep_in_the_place_of_looks_in_vain(capsys, monkey
 
     def microseconds():
         (run,) = measured(capsys, "--conduit", spec, *words, "--trials", "3")
-        first, *later = run["records"][0]["trials_us"]
+        _, *later = run["records"][0]["trials_us"]
         assert later == pytest.approx([later[0]] * 2, rel=WITHOUT_NOISE)
         return later[0]
 
