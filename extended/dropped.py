@@ -100,9 +100,10 @@ def _all_dropped(file: str, source: str) -> dict[tuple[int, str], str]:
     found = {}
     for node in ast.walk(whole):
         match node:
-            case ast.Expr(lineno=line, value=ast.Await(value=ast.Call(func=ast.Attribute(attr=name)) as made)):
-                given = made.args[0] if made.args else None
-                kept = given.id if isinstance(given, ast.Name) else "value"
+            case ast.Expr(
+                lineno=line,
+                value=ast.Await(value=ast.Call(func=ast.Attribute(attr=name), args=[ast.Name(id=kept), *_]) as made),
+            ):  # what is given without a name nobody can take for the result
                 found[line, name] = (
                     f"{ast.unparse(made.func)} at {file}:{line} stores nothing in what it is given, it returns the "
                     f"result, which is not kept there: write `{kept} = await {ast.unparse(made)}`"

@@ -107,9 +107,9 @@ def test_E2_exit_ends_the_job_at_once_everywhere(both_ways, code, where):
     error = both_ways.fails(SystemExit, main, ranks=3)
     assert error.code == code
     notes = getattr(error, "__notes__", [])
-    assert [note.partition(f" at {__file__}:")[0] for note in notes] == (
-        [f"rank {int(where == 'handler')} ended the job with status {code}"] if code else []
-    )
+    assert [note.partition(f" at {__file__}:")[0] for note in notes] == [
+        f"rank {int(where == 'handler')} ended the job with status {code}"
+    ]
     assert not reached
 
 
