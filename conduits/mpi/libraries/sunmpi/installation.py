@@ -54,7 +54,7 @@ class SunmpiOptions(SunfireMachine):
     )  # fmt: skip
     rendezvous: Literal["auto"] | int = option(
         "auto", "bytes of the smallest longer message that waits for its receive; auto: as config has it, in sis none",
-        validator=_bounded(1, 1 << 30), conformance=("auto", 1),
+        validator=_bounded(1, 1 << 30), conformance=("auto", 128),
     )  # fmt: skip
     postboxes: int = option(
         c.whole(c.POSTBOXES), "postboxes of a queue",
