@@ -1,12 +1,12 @@
 """How `conduit run` shows the error that a program ended with."""
 
 import traceback
-from collections.abc import Iterator
 from types import TracebackType
 
 from conduit.commands import progress
 from conduit.commands.program import ProgramFile
 from conduit.errors import HandlerError
+from conduit.launch.errors import leaves
 from conduit.launch.hints import is_ours
 from conduit.launch.own_words import in_own_words
 
@@ -23,22 +23,13 @@ def failure(error: BaseException, file: ProgramFile) -> str:
     chain: list[BaseException] = []
     while link is not None and link not in chain:
         chain.append(link)
-        for each in _leaves(link):
+        for each in leaves(link):
             in_own_words(each, is_ours)
         link.__traceback__ = _without_progress(file.own_part(link))
         if isinstance(link, AttributeError | NameError | ImportError):
             link.name = None  # Python would say once more what it might have been meant to be
         link = link.__cause__ or link.__context__
     return "".join(traceback.format_exception(shown))
-
-
-def _leaves(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, or those that a group of errors holds."""
-    if isinstance(error, BaseExceptionGroup):
-        for each in error.exceptions:
-            yield from _leaves(each)
-    else:
-        yield error
 
 
 def _without_progress(part: TracebackType | None) -> TracebackType | None:

@@ -126,14 +126,20 @@ def _broken_off(error: BaseException, forgotten: str) -> bool:
 
 
 def _parts(error: BaseException) -> Iterator[BaseException]:
-    """Yield the errors that an error is made of: of a handler's what that raised, of a group's its leaves."""
+    """Yield the errors that an error is made of: of a group its leaves, of a handler's error also what that raised."""
+    for part in leaves(error):
+        yield part
+        if isinstance(part, HandlerError) and part.__cause__ is not None:
+            yield part.__cause__
+
+
+def leaves(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error, or in its place those that a group of errors holds."""
     if isinstance(error, BaseExceptionGroup):
         for part in error.exceptions:
-            yield from _parts(part)
-        return
-    yield error
-    if isinstance(error, HandlerError) and error.__cause__ is not None:
-        yield error.__cause__
+            yield from leaves(part)
+    else:
+        yield error
 
 
 def _add_others(error: BaseException, end: End) -> None:
@@ -185,14 +191,9 @@ def _text(error: BaseException) -> str:
     """Return what an error says, and what it is that a group of them holds, a line of each."""
     if not isinstance(error, BaseExceptionGroup):
         return str(error)
-    leaves = []
-    parts: list[BaseException] = [error]
-    while parts:
-        part = parts.pop(0)
-        if isinstance(part, BaseExceptionGroup):
-            parts[:0] = part.exceptions
-        else:
-            said = str(part).partition("\n")[0]
-            leaves.append(f"{type(part).__name__}: {said}" if said else type(part).__name__)
-    more = len(leaves) - _LEAVES
-    return "; ".join(leaves[:_LEAVES] + [f"and {more} more"] * (more > 0))
+    texts = []
+    for part in leaves(error):
+        said = str(part).partition("\n")[0]
+        texts.append(f"{type(part).__name__}: {said}" if said else type(part).__name__)
+    more = len(texts) - _LEAVES
+    return "; ".join(texts[:_LEAVES] + [f"and {more} more"] * (more > 0))

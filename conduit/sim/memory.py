@@ -33,7 +33,7 @@ class Memory:
         if start + size <= self.page and address >= 0 and address + size <= self.nbytes:
             page = self._pages.get(index)  # nearly always there, so without a call
             if page is None:
-                page = self._page(index)
+                page = self._page(index, start)
             page[start : start + size] = data
             return
         self._write_across(address, memoryview(data))
@@ -61,10 +61,10 @@ class Memory:
         index, start = divmod(address, self.page)
         if start + nbytes > self.page:
             raise IndexError(f"{nbytes} bytes at {address} are not in one page of {self.page} bytes")
-        return self._page(index), start
+        return self._page(index, start), start
 
-    def _page(self, index: int) -> bytearray:
-        """Return a page, made now if it was not needed before."""
+    def _page(self, index: int, start: int) -> bytearray:
+        """Return a page that is to be written from `start` on, made now if it was not needed before."""
         page = self._pages.get(index)
         if page is None:
             page = self._pages[index] = bytearray(self.page)
@@ -79,7 +79,7 @@ class Memory:
         self._check(address, len(data))
         done = 0
         for index, start, size in self._spans(address, len(data)):
-            self._page(index)[start : start + size] = data[done : done + size]
+            self._page(index, start)[start : start + size] = data[done : done + size]
             done += size
 
     def _spans(self, address: int, nbytes: int) -> list[tuple[int, int, int]]:
@@ -107,11 +107,7 @@ class RecordMemory(Memory):
 
     def write(self, address: int, data: Buffer) -> None:
         """Store `data` at `address`; IndexError where that is not inside."""
-        self._check(address, len(data))
-        view, done = memoryview(data), 0
-        for index, start, size in self._spans(address, len(data)):
-            self._page_up_to(index, start)[start : start + size] = view[done : done + size]
-            done += size
+        self._write_across(address, memoryview(data))
 
     def read(self, address: int, nbytes: int) -> bytes:
         """Return a copy of `nbytes` from `address`; IndexError where that is not inside."""
@@ -120,21 +116,8 @@ class RecordMemory(Memory):
         written = ((self._pages.get(index, b"")[start : start + size], size) for index, start, size in spans)
         return b"".join(bytes(part).ljust(size, b"\0") for part, size in written)
 
-    def place(self, address: int, nbytes: int) -> tuple[bytearray, int]:
-        """Return the page in which `nbytes` at `address` lie, as far as up to there, and where in it.
-
-        Who stores there by a slice makes the page as long as that takes.
-
-        Raises:
-            IndexError: they do not lie in one page, or not inside.
-        """
-        self._check(address, nbytes)
-        index, start = divmod(address, self.page)
-        if start + nbytes > self.page:
-            raise IndexError(f"{nbytes} bytes at {address} are not in one page of {self.page} bytes")
-        return self._page_up_to(index, start), start
-
-    def _page_up_to(self, index: int, start: int) -> bytearray:
+    def _page(self, index: int, start: int) -> bytearray:
+        """Return a page as far as up to `start`: who stores there by a slice makes it as long as that takes."""
         page = self._pages.get(index)
         if page is None:
             page = self._pages[index] = bytearray()

@@ -7,6 +7,7 @@ import pytest
 
 import conduit
 from conduit.sim import Memory
+from conduit.sim.memory import RecordMemory
 from conduits.sci.driver import MAP_PS
 
 COMMAND_SEGMENTS = 8_900_000_000  # bytes: SCI at 1024 ranks, allocated as on the real machine
@@ -23,10 +24,11 @@ def test_M_memory_is_made_by_page_on_first_write_and_reads_as_zeros_before():
     assert memory.read(COMMAND_SEGMENTS - 3, 3) == b"\0\0x"
 
 
+@pytest.mark.parametrize("kind", [Memory, RecordMemory])
 @pytest.mark.parametrize("seed", range(20))
-def test_M_paged_memory_is_like_an_array(seed):
+def test_M_paged_memory_is_like_an_array(seed, kind):
     random = np.random.default_rng(seed)
-    memory, model = Memory(1000, 64), np.zeros(1000, np.uint8)
+    memory, model = kind(1000, 64), np.zeros(1000, np.uint8)
     for _ in range(50):
         start = int(random.integers(0, 1000))
         size = int(random.integers(0, 1001 - start))
@@ -38,13 +40,26 @@ def test_M_paged_memory_is_like_an_array(seed):
             assert memory.read(start, size) == model[start : start + size].tobytes()
 
 
+@pytest.mark.parametrize("kind", [Memory, RecordMemory])
 @pytest.mark.parametrize(("start", "size"), [(-1, 1), (100, 1), (99, 2), (0, 101), (-5, 10), (200, 0)])
-def test_M_nothing_lies_outside_a_memory(start, size):
-    memory = Memory(100, 64)
+def test_M_nothing_lies_outside_a_memory(start, size, kind):
+    memory = kind(100, 64)
     with pytest.raises(IndexError):
         memory.read(start, size)
     with pytest.raises(IndexError):
         memory.write(start, bytes(size))
+
+
+def test_M_a_record_keeps_no_more_than_was_written():
+    memory = RecordMemory(1000, 100)
+    memory.write(205, b"abc")
+    record, start = memory.place(310, 4)
+    record[start : start + 4] = b"defg"
+    assert memory.resident == 8 + 14
+    assert memory.read(200, 10) == b"\0\0\0\0\0abc\0\0"
+    assert memory.read(308, 8) == b"\0\0defg\0\0"
+    with pytest.raises(IndexError, match=r"\A20 bytes at 390 are not in one page of 100 bytes\Z"):
+        memory.place(390, 20)
 
 
 def _bytes_per_rank(network, ranks):

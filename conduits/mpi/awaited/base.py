@@ -74,7 +74,9 @@ class CommBase:
     def Get_rank(self) -> int:
         """Return this process's rank."""
         plain = self.plain
-        rank: int = plain.Get_rank() if plain is not None else self._alive("Get_rank")
+        if plain is None:
+            plain = self._alive("Get_rank")  # raises, and says why there is none
+        rank: int = plain.Get_rank()
         return rank
 
     def Get_size(self) -> int:
