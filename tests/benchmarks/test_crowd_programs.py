@@ -4,6 +4,7 @@ In SimPy each rank is a client and a server process, and each message's flight a
 checks no arguments and knows no CPU: a floor.
 """
 
+import math
 import os
 import random
 import time
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 import simpy
 
+from conduit.launch.registry import parse_spec
 from extended import Extended
 
 NETWORKS = ["loggp", "sci", "sunfire", "startx"]
@@ -123,18 +125,26 @@ def test_all_to_all(bench: Any, make_job: Callable[..., Any], spec: str, ranks: 
     measure(bench, make_job, spec, "all-to-all", ranks, 8 if ranks == 16 else 2)
 
 
+def most_ranks(spec: str, ranks: int) -> int:
+    """Return so many ranks, or all that the network has room for."""
+    parsed = parse_spec(spec)
+    per_host, hosts = parsed.cls.max_ranks_per_host(parsed.options), parsed.cls.max_hosts(parsed.options)
+    return ranks if per_host is None or hosts is None else min(ranks, per_host * hosts)
+
+
+@pytest.mark.parametrize("ranks", [64, 1024])
 @pytest.mark.parametrize("spec", NETWORKS)
-def test_random_partners(bench: Any, make_job: Callable[..., Any], note: Callable[[str], None], spec: str) -> None:
+def test_random_partners(bench: Any, make_job: Callable[..., Any], spec: str, ranks: int) -> None:
     """Every rank asks 16 others; on 1024 ranks the memory that a message touches shows."""
-    few, many = (measure(bench, make_job, spec, "random partners", ranks, 2) for ranks in (64, 1024))
-    note(f"random partners, {spec}: with 1024 ranks {many.cpu / few.cpu:.2f} times what it takes with 64")
+    measure(bench, make_job, spec, "random partners", most_ranks(spec, ranks), 2)
 
 
 @pytest.mark.parametrize("ranks", [64, 256])
 @pytest.mark.parametrize("spec", NETWORKS)
 def test_halo_exchange(bench: Any, make_job: Callable[..., Any], spec: str, ranks: int) -> None:
-    """Every rank asks its four neighbours, and goes on when all have answered."""
-    measure(bench, make_job, spec, "halo exchange", ranks, 10)
+    """Every rank of a square asks its four neighbours, and goes on when all have answered."""
+    side = math.isqrt(most_ranks(spec, ranks))
+    measure(bench, make_job, spec, "halo exchange", side * side, 10)
 
 
 async def steal(ep: Any, count: int) -> None:
@@ -183,9 +193,25 @@ async def barriers(ep: Any, count: int) -> None:
 @pytest.mark.parametrize("spec", NETWORKS)
 def test_whole_job_of_1024_ranks(make_job: Callable[..., Any], note: Callable[[str], None], spec: str) -> None:
     """Start, attach, two barriers with all first contacts, end."""
+    ranks = most_ranks(spec, 1024)
     begin = time.process_time()
-    make_job(barriers, 2, ranks=1024, spec=spec).run()
-    note(f"whole job of 1024 ranks with two barriers, {spec}: {time.process_time() - begin:.2f} s of CPU")
+    make_job(barriers, 2, ranks=ranks, spec=spec).run()
+    note(f"whole job of {ranks} ranks with two barriers, {spec}: {time.process_time() - begin:.2f} s of CPU")
+
+
+async def sums(ep: Any, count: int) -> None:
+    """Sum 8 KB over all ranks, so many times."""
+    layer = await Extended.attach(ep)
+    for _ in range(count):
+        await layer.all_reduce(np.ones(1024), "sum")
+
+
+@pytest.mark.parametrize("spec", NETWORKS)
+def test_two_all_reduces(make_job: Callable[..., Any], note: Callable[[str], None], spec: str) -> None:
+    """A whole job of 64 ranks with two sums of 8 KB."""
+    begin = time.process_time()
+    make_job(sums, 2, ranks=64, spec=spec).run()
+    note(f"whole job of 64 ranks with two all_reduces of 8 KB, {spec}: {time.process_time() - begin:.2f} s of CPU")
 
 
 def resident() -> int:
