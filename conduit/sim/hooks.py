@@ -41,8 +41,8 @@ class TaskHooks(trio.abc.Instrument):
     messengers: Sequence[trio.lowlevel.Task]
 
     @abstractmethod
-    def give_up(self, task: trio.lowlevel.Task) -> None:
-        """End the job, in which time does not pass any more while `task` runs."""
+    def give_up(self, what: str | trio.lowlevel.Task) -> None:
+        """End the job, in which time does not pass any more while a task runs, or something else happens."""
 
     def watch_messengers(self) -> None:
         """Take note of Trio's own tasks: a step of one is news from outside virtual time; called by the main task."""

@@ -29,6 +29,7 @@ import trio
 
 from conduit.sim import trio_private
 from conduit.sim.actions import RunningTimer, nothing, rank_of
+from conduit.sim.closing import KernelEnd
 from conduit.sim.ending import SimulationEnd
 from conduit.sim.hooks import TaskHooks
 from conduit.sim.interrupts import attend
@@ -44,7 +45,7 @@ FIRST = 1 << 62  # subtracted from its ticket, so that a background event runs b
 BUDGET = 1000  # events after which the driver returns to Trio, so that signals and threads are served (I3)
 
 
-class Kernel(TaskHooks, KernelWaits, trio.abc.Clock):
+class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
     """The event queue and the clock of one job.
 
     Args:
@@ -159,28 +160,12 @@ class Kernel(TaskHooks, KernelWaits, trio.abc.Clock):
         """Return the random stream of the component `name`, its own so that none disturbs another."""
         return random.Random(f"{self.seed}/{name}")
 
-    def fail(self, error: BaseException, rank: int = -1) -> None:
-        """End the job because of `error`, which belongs to `rank` (-1: to none)."""
-        if isinstance(error, KeyboardInterrupt) and not self.ending and self.on_interrupt is not None:
-            self.on_interrupt(error)
-        self.end.note(self.now, rank, error)
-        self.stop()
-
     def stop(self) -> None:
         """Let every task of the job out of its wait (D6)."""
         self.ending = self._parked.ending = self._apart = True
         self._parked.leave_to_trio()
         self.livelock.hurry()
         self.over.wake()
-
-    def give_up(self, what: str | trio.lowlevel.Task) -> None:
-        """End the job as a livelock; if it is ending already, drop the events or throw out the task (D6)."""
-        if not self.ending:
-            self.fail(self.on_stall("livelock", what))
-        elif isinstance(what, str):
-            self._heap.clear()
-        else:
-            self.end.throw_out(what)
 
     def _run(self) -> None:
         """Run events until Trio must go on with a task, a timeout has come, or the budget is spent."""
@@ -347,23 +332,6 @@ class Kernel(TaskHooks, KernelWaits, trio.abc.Clock):
             owners, self.recheck = self.recheck, []
             for owner, task in dict.fromkeys(owners):
                 owner.recheck(task)
-
-    async def guard(self) -> None:
-        """Wait, as the job's main task, until the job ends; then let everybody out."""
-        try:
-            await self.wait(self.over)
-        except Ending:
-            pass
-        except KeyboardInterrupt as error:
-            self.fail(error)
-        if self.ending:
-            self.end.closing = True
-            self._parked.wake()
-
-    def finish(self) -> None:
-        """End the guard's wait because every task has returned."""
-        self._parked.leave_to_trio()
-        self.over.wake()
 
     # -- trio.abc.Clock ----------------------------------------------------------------------
 

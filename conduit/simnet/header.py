@@ -22,6 +22,7 @@ SIZE = _HEAD.size
 MAX_SIZE = SIZE + 4 * 16
 COUNT = 31 << 11
 """Where the word has the number of arguments; shifted by 9 to the right it is their bytes."""
+_WORD = ~COUNT  # where it has what it is in memory
 
 
 def pack(message: Message) -> bytes:
@@ -32,7 +33,7 @@ def pack(message: Message) -> bytes:
 
 def word_of(data: bytes | bytearray | memoryview) -> int:
     """Return `Message.word` of the message whose header `data` begins with."""
-    return int.from_bytes(data[:4], "little") & ~COUNT
+    return int.from_bytes(data[:4], "little") & _WORD
 
 
 def unpack(data: bytes, source: int, slot: int) -> Message:
@@ -45,4 +46,4 @@ def unpack(data: bytes, source: int, slot: int) -> Message:
     """
     word, nbytes, offset, args = _UNPACK[data[1] >> 3](data)
     payload = data[SIZE + len(args) :][:nbytes] if nbytes else b""
-    return Message(word & ~COUNT, args, payload, offset, nbytes, source, slot)
+    return Message(word & _WORD, args, payload, offset, nbytes, source, slot)

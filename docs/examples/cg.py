@@ -1,5 +1,7 @@
 """Conjugate gradients on a sparse matrix: rows are distributed, and a thread reads what its rows need of the vector."""
 
+import math
+
 import numpy as np
 
 api = "upc"
@@ -38,7 +40,7 @@ async def main(t, n="16", most="200"):
 
     async def dot(u, v):
         await t.ep.compute(flops=2 * len(u))
-        return await t.extended.all_reduce(float(u @ v))
+        return await t.extended.all_reduce(math.fsum(u * v))  # `u @ v` rounds otherwise on another processor
 
     x, residual = np.zeros(last - first), right_side(n)[first:last]
     direction = residual.copy()
