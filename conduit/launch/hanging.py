@@ -60,19 +60,25 @@ class Hanging:
     Args:
         job: which.
         thread: that it runs in.
+        patience: seconds of wall time in which nothing has moved before that is said; None: PATIENCE.
     """
 
-    def __init__(self, job: WatchedMains, thread: int) -> None:
+    def __init__(self, job: WatchedMains, thread: int, patience: float | None = None) -> None:
         self._job = job
         self._thread = thread
+        self._patience = PATIENCE if patience is None else patience
         self._moved: tuple[object, float] = None, 0.0
         self._still: tuple[object, float] = None, 0.0
         self._polls: dict[str, tuple[int, set[int]]] = {}  # by line: in how many looks ranks have polled there, which
         self._handled = 0
         self._said: set[object] = set()
 
-    def look(self) -> str:
-        """Return what is to be said now, "" for nothing."""
+    def look(self, *, awaits: bool = True) -> str:
+        """Return what is to be said now, "" for nothing.
+
+        Args:
+            awaits: whether ranks are named too that await something, polls or a wait of Trio's own: perhaps on purpose.
+        """
         job, mains = self._job, list(self._job.mains)
         if not mains or not mains[0].endpoint.simulated:
             return ""
@@ -85,14 +91,14 @@ class Hanging:
         still = moved, max(each.endpoint.now for each in mains), owner, frame is None
         if still != self._still[0]:
             self._still = still, now
-        if frame is not None and now - self._still[1] >= PATIENCE:
+        if frame is not None and now - self._still[1] >= self._patience:
             who = "the program" if owner is None else f"rank {owner}"
             return self._once(
                 (owner, frame.f_code),
-                f"{who} is at {_place(frame, frame.f_lineno)} and has not awaited anything for {PATIENCE:g} s: nothing "
-                f"else runs meanwhile, and {_TO_DO}",
+                f"{who} is at {_place(frame, frame.f_lineno)} and has not awaited anything for {self._patience:g} s: "
+                f"nothing else runs meanwhile, and {_TO_DO}",
             )
-        if now - self._moved[1] >= PATIENCE:
+        if awaits and now - self._moved[1] >= self._patience:
             return self._unpolled(mains) or self._polling(mains)
         self._polls.clear()
         return ""
@@ -136,8 +142,8 @@ class Hanging:
                 return self._once(
                     place,
                     f"{named(sorted(known))} poll{'s' * (len(known) == 1)} again and again at {place}, and no message "
-                    f"has been sent or handled for {PATIENCE:g} s: unless something else ends that loop, it goes on "
-                    "for ever; `await ep.block_until(predicate)` in its place ends in a report where nothing can come",
+                    f"has been sent or handled for {self._patience:g} s: unless something else ends that loop, it "
+                    "goes on for ever; `await ep.block_until(predicate)` in its place ends in a report where nothing can come",
                 )
         return ""
 
