@@ -17,7 +17,8 @@ import trio
 from conduit import Endpoint
 from conduit.launch import terminal
 from conduit.launch.life import LIFE
-from conduit.launch.reports.folders import is_library, is_own
+from conduit.launch.loops import program_frame
+from conduit.launch.reports.folders import is_own
 from conduit.launch.reports.words import named
 from conduit.words import many
 
@@ -83,7 +84,7 @@ class Hanging:
         if not mains or not mains[0].endpoint.simulated:
             return ""
         now = time.monotonic()
-        frame = _program_frame(self._thread)
+        frame = program_frame(sys._current_frames().get(self._thread))
         owner = None if frame is None else _owner(frame, mains)
         moved = job.returned, len(mains), sum(each.endpoint.counts.requests_sent for each in mains)
         if moved != self._moved[0]:
@@ -143,7 +144,8 @@ class Hanging:
                     place,
                     f"{named(sorted(known))} poll{'s' * (len(known) == 1)} again and again at {place}, and no message "
                     f"has been sent or handled for {self._patience:g} s: unless something else ends that loop, it "
-                    "goes on for ever; `await ep.block_until(predicate)` in its place ends in a report where nothing can come",
+                    "goes on for ever; `await ep.block_until(predicate)` in its place ends in a report where nothing "
+                    "can come",
                 )
         return ""
 
@@ -203,14 +205,6 @@ def _owner(frame: FrameType, mains: Sequence[RankMain]) -> int | None:
         inside = inside and not own
         step = step.f_back
     return running.endpoint.rank
-
-
-def _program_frame(thread: int) -> FrameType | None:
-    """Return the innermost frame of a program's own code that a thread runs, None where the job's machinery runs."""
-    frame = sys._current_frames().get(thread)
-    while frame is not None and is_library(frame.f_code.co_filename):
-        frame = frame.f_back
-    return None if frame is None or is_own(frame.f_code.co_filename) else frame
 
 
 def _sleeps(frames: Sequence[tuple[FrameType, int]]) -> str:

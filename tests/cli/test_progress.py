@@ -132,8 +132,8 @@ async def main(ep):
     outcome = command("run", "prog.py", "--conduit", network)
     assert outcome.status == 0
     told = (
-        "rank 1 is at prog.py:{} in main and has not awaited anything for 10 s: nothing else runs meanwhile, and only a "
-        "poll runs handlers: wait with `await ep.block_until(predicate)`, or call `await ep.poll()`\n"
+        "rank 1 is at prog.py:{} in main and has not awaited anything for 10 s: nothing else runs meanwhile, and only "
+        "a poll runs handlers: wait with `await ep.block_until(predicate)`, or call `await ep.poll()`\n"
     )
     assert outcome.err in [told.format(line) for line in (7, 8)]
 
