@@ -73,7 +73,8 @@ def test_a_rank_that_computes_is_named_as_such(run_program):
     assert "in main: is in code of its own\n    does not poll\n" in done.err
     assert (
         "\nthe loop at program.py:16 has no `await`, and without one no handler runs: write `await ep.poll()` in it, "
-        "or `await ep.block_until(predicate)` in its place\nended, because nothing may stand still for 3 s (stall_limit)\n"
+        "or `await ep.block_until(predicate)` in its place\nended, because nothing may stand still for 3 s "
+        "(stall_limit)\n"
     ) in done.err
 
 
