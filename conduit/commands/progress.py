@@ -1,4 +1,7 @@
-"""How far a job is that `conduit run` runs: one line on standard error, on terminals only."""
+"""How far a job is that `conduit run` runs: one line on standard error, on terminals only.
+
+Elsewhere, as in a log, it is said once that a program does not await anything: without that nobody can know.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,9 @@ PATIENCE = 2.0
 
 TURN = 0.5
 """Seconds between two looks."""
+
+UNSEEN_PATIENCE = 10.0
+"""Seconds of wall time without an await of the program's before that is said where there is no terminal."""
 
 _ERASE = "\r\x1b[K"
 
@@ -82,10 +88,11 @@ def shown(job: JobProgress, terminal: TextIO) -> Iterator[None]:
 
     Args:
         job: what is known of it.
-        terminal: where; nothing is shown on what is no terminal.
+        terminal: where; what is no terminal shows no line, and of what hangs only who awaits nothing, once.
     """
     if not terminal.isatty():
-        yield
+        with _logged(job, terminal):
+            yield
         return
     lock, over, worker = threading.Lock(), threading.Event(), threading.get_ident()
     there = False
@@ -138,3 +145,27 @@ def shown(job: JobProgress, terminal: TextIO) -> Iterator[None]:
         for name in streams:
             if isinstance(getattr(sys, name), _Erasing):
                 setattr(sys, name, before[name])
+
+
+@contextmanager
+def _logged(job: JobProgress, log: TextIO) -> Iterator[None]:
+    """Say once in a log who does not await anything, while a job runs."""
+    over, worker = threading.Event(), threading.get_ident()
+
+    def look() -> None:
+        hanging = Hanging(job, worker, UNSEEN_PATIENCE)
+        told = ""
+        while not told and not over.wait(TURN):
+            with suppress(Exception):  # what is looked at may change meanwhile
+                told = hanging.look(awaits=False)
+        if told:
+            with suppress(Exception):  # nobody may read it any more
+                print(told, file=log, flush=True)
+
+    thread = threading.Thread(target=look, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

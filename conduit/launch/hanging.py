@@ -17,7 +17,8 @@ import trio
 from conduit import Endpoint
 from conduit.launch import terminal
 from conduit.launch.life import LIFE
-from conduit.launch.reports.folders import is_library, is_own
+from conduit.launch.loops import program_frame
+from conduit.launch.reports.folders import is_own
 from conduit.launch.reports.words import named
 from conduit.words import many
 
@@ -60,24 +61,30 @@ class Hanging:
     Args:
         job: which.
         thread: that it runs in.
+        patience: seconds of wall time in which nothing has moved before that is said; None: PATIENCE.
     """
 
-    def __init__(self, job: WatchedMains, thread: int) -> None:
+    def __init__(self, job: WatchedMains, thread: int, patience: float | None = None) -> None:
         self._job = job
         self._thread = thread
+        self._patience = PATIENCE if patience is None else patience
         self._moved: tuple[object, float] = None, 0.0
         self._still: tuple[object, float] = None, 0.0
         self._polls: dict[str, tuple[int, set[int]]] = {}  # by line: in how many looks ranks have polled there, which
         self._handled = 0
         self._said: set[object] = set()
 
-    def look(self) -> str:
-        """Return what is to be said now, "" for nothing."""
+    def look(self, *, awaits: bool = True) -> str:
+        """Return what is to be said now, "" for nothing.
+
+        Args:
+            awaits: whether ranks are named too that await something, polls or a wait of Trio's own: perhaps on purpose.
+        """
         job, mains = self._job, list(self._job.mains)
         if not mains or not mains[0].endpoint.simulated:
             return ""
         now = time.monotonic()
-        frame = _program_frame(self._thread)
+        frame = program_frame(sys._current_frames().get(self._thread))
         owner = None if frame is None else _owner(frame, mains)
         moved = job.returned, len(mains), sum(each.endpoint.counts.requests_sent for each in mains)
         if moved != self._moved[0]:
@@ -85,14 +92,14 @@ class Hanging:
         still = moved, max(each.endpoint.now for each in mains), owner, frame is None
         if still != self._still[0]:
             self._still = still, now
-        if frame is not None and now - self._still[1] >= PATIENCE:
+        if frame is not None and now - self._still[1] >= self._patience:
             who = "the program" if owner is None else f"rank {owner}"
             return self._once(
                 (owner, frame.f_code),
-                f"{who} is at {_place(frame, frame.f_lineno)} and has not awaited anything for {PATIENCE:g} s: nothing "
-                f"else runs meanwhile, and {_TO_DO}",
+                f"{who} is at {_place(frame, frame.f_lineno)} and has not awaited anything for {self._patience:g} s: "
+                f"nothing else runs meanwhile, and {_TO_DO}",
             )
-        if now - self._moved[1] >= PATIENCE:
+        if awaits and now - self._moved[1] >= self._patience:
             return self._unpolled(mains) or self._polling(mains)
         self._polls.clear()
         return ""
@@ -136,8 +143,9 @@ class Hanging:
                 return self._once(
                     place,
                     f"{named(sorted(known))} poll{'s' * (len(known) == 1)} again and again at {place}, and no message "
-                    f"has been sent or handled for {PATIENCE:g} s: unless something else ends that loop, it goes on "
-                    "for ever; `await ep.block_until(predicate)` in its place ends in a report where nothing can come",
+                    f"has been sent or handled for {self._patience:g} s: unless something else ends that loop, it "
+                    "goes on for ever; `await ep.block_until(predicate)` in its place ends in a report where nothing "
+                    "can come",
                 )
         return ""
 
@@ -197,14 +205,6 @@ def _owner(frame: FrameType, mains: Sequence[RankMain]) -> int | None:
         inside = inside and not own
         step = step.f_back
     return running.endpoint.rank
-
-
-def _program_frame(thread: int) -> FrameType | None:
-    """Return the innermost frame of a program's own code that a thread runs, None where the job's machinery runs."""
-    frame = sys._current_frames().get(thread)
-    while frame is not None and is_library(frame.f_code.co_filename):
-        frame = frame.f_back
-    return None if frame is None or is_own(frame.f_code.co_filename) else frame
 
 
 def _sleeps(frames: Sequence[tuple[FrameType, int]]) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from types import FrameType
 
 import attrs
 
+from conduit.launch import loops
 from conduit.launch.life import Life
 from conduit.launch.reports import RankRecord, Report, SourceLine, TaskRecord, brief, broken_off, explain, gather
 from conduit.launch.reports.folders import is_own
@@ -45,12 +45,14 @@ def _ran(task: TaskRecord) -> bool:
 
 def computing(rank: int, thread: int) -> RankState:
     """Return what a rank does whose loop does not answer, by the innermost line of a program in its thread."""
-    frame: FrameType | None = sys._current_frames().get(thread)
-    while frame is not None and is_own(frame.f_code.co_filename):
-        frame = frame.f_back
+    innermost = sys._current_frames().get(thread)
+    while innermost is not None and is_own(innermost.f_code.co_filename):
+        innermost = innermost.f_back
+    frame = loops.program_frame(innermost) or innermost
     place = None if frame is None else SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
     task = TaskRecord(f"rank {rank}", place, False, _COMPUTES, None)
-    return RankState(RankRecord(rank, "runs its main", True, False, (task,), False, 0, (), ()), waits=False)
+    record = RankRecord(rank, "runs its main", True, False, (task,), False, 0, (), ())
+    return RankState(record if frame is None else attrs.evolve(record, advice=(loops.advice(frame),)), waits=False)
 
 
 def stall(now: int, seconds: float, states: Sequence[RankState]) -> Report:

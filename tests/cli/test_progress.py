@@ -1,4 +1,4 @@
-"""How far a job of `conduit run` is: a line on a terminal, nothing anywhere else."""
+"""How far a job of `conduit run` is: a line on a terminal, elsewhere only that a program awaits nothing."""
 
 import io
 import os
@@ -10,6 +10,7 @@ import pytest
 
 from conduit.commands import progress
 from conduit.commands.progress import JobProgress, shown
+from conduit.launch import hanging
 
 
 class Terminal(io.StringIO):
@@ -97,6 +98,66 @@ def test_what_a_program_prints_within_a_line_stays(monkeypatch):
         while "rank 0 hangs\n" not in terminal.getvalue():
             pass
     assert "working...\nrank 0 hangs\n\r\x1b[K0 s: the ranks are starting" in terminal.getvalue()
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Put a clock that programs set in the place of that which who hangs is looked for by; it counts the looks."""
+
+    class Clock(SimpleNamespace):
+        def monotonic(self):
+            self.looks += 1
+            return self.now
+
+    found = Clock(now=0.0, looks=0)
+    monkeypatch.setattr(hanging, "time", found)
+    monkeypatch.setattr(progress, "TURN", 0.001)
+    return found
+
+
+@pytest.mark.parametrize("network", ["loggp", "sci"])
+def test_an_endless_loop_without_an_await_is_told_once_in_a_log(command, tmp_path, monkeypatch, clock, network):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(
+        """
+import sys
+from conduit.launch import hanging
+
+async def main(ep):
+    await ep.attach()
+    while ep.rank == 1 and not sys.stderr.getvalue():
+        hanging.time.now += 20
+"""
+    )
+    outcome = command("run", "prog.py", "--conduit", network)
+    assert outcome.status == 0
+    told = (
+        "rank 1 is at prog.py:{} in main and has not awaited anything for 10 s: nothing else runs meanwhile, and only "
+        "a poll runs handlers: wait with `await ep.block_until(predicate)`, or call `await ep.poll()`\n"
+    )
+    assert outcome.err in [told.format(line) for line in (7, 8)]
+
+
+def test_who_awaits_something_again_and_again_is_not_told_in_a_log(command, tmp_path, clock):
+    (tmp_path / "prog.py").write_text(
+        """
+import trio
+from conduit.launch import hanging
+
+async def main(ep):
+    def f(token):
+        pass
+
+    await ep.attach(f)
+    if ep.rank == 1:
+        await ep.request_short(0, f)
+    while hanging.time.looks < 20:
+        hanging.time.now += 1
+        await (ep.poll() if ep.rank else trio.sleep(1e-6))
+"""
+    )
+    outcome = command("run", str(tmp_path / "prog.py"), "--conduit", "loggp")
+    assert (outcome.status, outcome.err) == (0, "")
 
 
 PRINTS = "async def main(ep):\n    print('a line')\n"

@@ -1257,6 +1257,49 @@ def test_who_has_not_come_to_a_barrier_is_to_blame(shown):
     assert not any(line.startswith("     ") for line in lines)
 
 
+IN_ORDER = ": all of them must make the same calls in the same order"
+
+
+@pytest.mark.parametrize(
+    ("source", "ranks", "said"),
+    [
+        (
+            EXTENDED + "if ep.rank == 0: await x.barrier()\n    else: s = await x.all_reduce(1)",
+            2,
+            "rank 0 is in a barrier at prog.py:4, rank 1 is in all_reduce(op=sum, (), int64) at prog.py:5",
+        ),
+        (
+            EXTENDED + "if ep.rank == 2: s = await x.all_gather(1)\n    else: await x.barrier(id=7)",
+            4,
+            "ranks 0-1, 3 are in barrier 7 at prog.py:5, rank 2 is in all_gather((), int64) at prog.py:4",
+        ),
+        (
+            EXTENDED + "h = await x.all_reduce_nb(1) if ep.rank else None\n    await (h if h else x.barrier())",
+            3,
+            "rank 0 is in a barrier at prog.py:5, ranks 1-2 are in all_reduce_nb at prog.py:5",
+        ),
+        (
+            SHMEM + "if pe.my_pe(): await pe.barrier_all()\n    else: await pe.sum_reduce(a, a)",
+            3,
+            "rank 0 is in all_reduce(op=sum, (4,), int64) at prog.py:5, ranks 1-2 are in a barrier at prog.py:4",
+        ),
+    ],
+)
+def test_ranks_in_different_calls_that_they_make_together_are_told(shown, source, ranks, said):
+    lines = shown(source, "--ranks", str(ranks))
+    assert lines[-1] == said + IN_ORDER
+
+
+def test_barriers_of_two_teams_in_two_orders_are_told_and_a_call_that_some_do_not_make_is_not(shown):
+    teams = EXTENDED + "two = await x.split(0 if ep.rank < 2 else None)\n    if ep.rank == 0: await two.barrier()\n    "
+    lines = shown(teams + "await x.barrier()", "--ranks", "3")
+    assert lines[-1] == (
+        "rank 0 is in a barrier of the team of ranks 0-1 at prog.py:5, rank 1 is in a barrier at prog.py:6" + IN_ORDER
+    )
+    for body in ("if ep.rank: await x.barrier()", "if ep.rank: s = await x.all_reduce(1)"):
+        assert not any(IN_ORDER in line for line in shown(EXTENDED + body))
+
+
 def test_a_front_end_in_other_letters_is_told(command, tmp_path):
     (tmp_path / "prog.py").write_text('api = "UPC"\nasync def main(t): pass')
     outcome = command("run", str(tmp_path / "prog.py"))

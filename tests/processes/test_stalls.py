@@ -71,6 +71,11 @@ def test_a_rank_that_computes_is_named_as_such(run_program):
     done = run_program(STUCK, ranks=3, options=("--stall-limit", "3"))
     assert done.status == 1
     assert "in main: is in code of its own\n    does not poll\n" in done.err
+    assert (
+        "\nthe loop at program.py:16 has no `await`, and without one no handler runs: write `await ep.poll()` in it, "
+        "or `await ep.block_until(predicate)` in its place\nended, because nothing may stand still for 3 s "
+        "(stall_limit)\n"
+    ) in done.err
 
 
 def test_a_limit_in_virtual_time_is_refused(shell):

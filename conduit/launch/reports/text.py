@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from conduit.launch.reports.graph import pattern, shape, task_shape
 from conduit.launch.reports.inboxes import in_use, in_use_together, not_handled
 from conduit.launch.reports.records import OF_TRIO, Cause, RankRecord, Report, TaskRecord, WaitRecord
+from conduit.launch.reports.together import crossed
 from conduit.launch.reports.words import common, counted, named, ranges, shorten, span, time
 from conduit.words import many
 
@@ -78,6 +79,8 @@ class _Text:
         deaf = [rank for rank in self._report.ranks if rank.running and not rank.polls]
         if any(task.call == OF_TRIO for rank in deaf for task in rank.tasks):
             said[_POLL] = None
+        if self._report.kind in _AT_REST and (text := crossed(self._report.ranks)):
+            said[text] = None
         return list(said)
 
     def full(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""What only all ranks together know of a wait: who has not come to it, and which requests hold what it waits for."""
+"""What only all ranks together know of waits: who has not come to one, who is in others, which requests hold a slot."""
 
 from __future__ import annotations
 
@@ -7,13 +7,74 @@ from collections.abc import Callable, Sequence
 import attrs
 
 from conduit.contract import Awaited, Participation
-from conduit.launch.reports.records import HeldRecord, RankRecord, WaitRecord
+from conduit.launch.reports.graph import pattern
+from conduit.launch.reports.records import HeldRecord, RankRecord, SourceLine, WaitRecord
+from conduit.launch.reports.words import common, named
+
+_MOST = 4  # calls that are named
 
 
 def complete(ranks: Sequence[RankRecord]) -> tuple[RankRecord, ...]:
     """Return the ranks, their waits with what the records of the others tell of them."""
     missing, held = _Missing(ranks), _Held(ranks)
     return tuple(_evolve(_evolve(rank, rank.parts, missing), True, held) for rank in ranks)
+
+
+@attrs.define
+class _Call:
+    """A call that ranks make together, at one line.
+
+    Attributes:
+        place: the line.
+        what: what those wait for who are in it, of each.
+        ranks: who.
+        missing: who has not come to it.
+    """
+
+    place: SourceLine | None
+    what: list[str]
+    ranks: list[int]
+    missing: tuple[int, ...]
+
+
+def crossed(ranks: Sequence[RankRecord]) -> str:
+    """Return who is in which call that ranks make together, where they wait in different ones for one another.
+
+    Args:
+        ranks: complete, of a job in which nothing is on its way.
+
+    Returns:
+        a line, "" where there are no such ranks.
+    """
+    calls: dict[tuple[SourceLine | None, str, tuple[int, ...]], _Call] = {}
+    for rank in ranks:
+        for task in rank.tasks:
+            if (wait := task.wait) is not None and wait.missing:
+                key = task.place, pattern(wait.what), wait.missing
+                call = calls.setdefault(key, _Call(task.place, [], [], wait.missing))
+                call.what.append(wait.what)
+                call.ranks.append(rank.rank)
+    found: dict[object, _Call] = {}
+    for key, call in calls.items():
+        missed = {rank for other in calls.values() if _cross(call, other) for rank in other.missing}
+        if own := [each for each in zip(call.ranks, call.what, strict=True) if each[0] in missed]:
+            of = found.setdefault(key[:2], _Call(call.place, [], [], ()))
+            of.ranks += [rank for rank, _ in own]
+            of.what += [what for _, what in own]
+    if not found:
+        return ""
+    texts = []
+    for call in list(found.values())[:_MOST]:
+        who, at = sorted(set(call.ranks)), f" at {call.place.file}:{call.place.line}" if call.place else ""
+        texts.append(f"{named(who)} {'is' if len(who) == 1 else 'are'} in {common(call.what)}{at}")
+    if len(found) > _MOST:
+        texts.append("others are elsewhere")
+    return f"{', '.join(texts)}: all of them must make the same calls in the same order"
+
+
+def _cross(one: _Call, other: _Call) -> bool:
+    """Say whether ranks in two calls wait for one another; to a call that both were in both would have come."""
+    return not (set(one.missing).isdisjoint(other.ranks) or set(other.missing).isdisjoint(one.ranks))
 
 
 def _evolve(rank: RankRecord, any_of_it: object, told: Callable[[RankRecord, WaitRecord], WaitRecord]) -> RankRecord:
