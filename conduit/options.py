@@ -29,6 +29,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, Union
 
 import attrs
 
+from conduit.bounds import is_told, objecting, ranges
 from conduit.errors import BadRequest
 
 OptionsT = TypeVar("OptionsT")
@@ -148,11 +149,19 @@ def _make(conduit_name: str, cls: type[OptionsT], values: Mapping[str, object], 
         return cls(**values)
     except (ValueError, TypeError) as exc:
         for name, value in values.items():
-            if objection := _objection(_fields(cls)[name], value):
+            field = _fields(cls)[name]
+            validator, objection = _objection(field, value)
+            if validator is not None:
                 refusal = _refusal(conduit_name, cls, name, texts[name])
-                more = "" if _is_said(objection, _fields(cls)[name], refusal) else f" ({objection})"
-                raise BadRequest(refusal + more) from None
+                more = _unsaid(field, refusal) if is_told(validator) else objection
+                raise BadRequest(refusal + (f" ({more})" if more else "")) from None
         raise BadRequest(f"options of conduit '{conduit_name}': {_text(exc)}") from None
+
+
+def _unsaid(field: "attrs.Attribute[Any]", refusal: str) -> str:
+    """Return where a number must be, as far as a refusal has not said it."""
+    bounds = _ranges_text(field.validator)
+    return "" if bounds in refusal else f"a number {bounds}"
 
 
 def describe(cls: type) -> list[OptionDoc]:
@@ -329,25 +338,18 @@ _READERS: dict[Any, Callable[[str], object]] = {
 }
 
 
-def _objection(field: "attrs.Attribute[Any]", value: object) -> str:
-    """Return what this field's own validators say against the value, an empty text if nothing."""
-    if field.validator is None:
-        return ""
+def _objection(field: "attrs.Attribute[Any]", value: object) -> tuple[Any, str]:
+    """Return which of a field's own validators refuses the value, and what it says: None and "" where none does."""
     try:
-        field.validator(None, field, value)
-    except (ValueError, TypeError) as exc:
-        return _text(exc)
+        found = objecting(field.validator, field, value)
     except AttributeError:  # a validator that compares fields cannot be asked alone
-        return ""
-    return ""
-
-
-def _is_said(objection: str, field: "attrs.Attribute[Any]", refusal: str) -> bool:
-    """Say whether a refusal, by what it says is allowed, has said an objection of attrs' comparing validators."""
-    return any(
-        objection.startswith(f"'{field.name}' must be {bound}:") and bound in refusal
-        for bound in _bounds(field.validator)
-    )
+        return None, ""
+    try:
+        if found is not None:
+            found(None, field, value)
+    except (ValueError, TypeError) as exc:
+        return found, _text(exc)
+    return None, ""
 
 
 def _text(exc: Exception) -> str:
@@ -399,11 +401,10 @@ def _allowed(cls: type, field: "attrs.Attribute[Any]") -> str:
     """Say in words what an option accepts: by its own text, else by type and attrs' own validators."""
     if field.metadata.get("allowed"):
         return str(field.metadata["allowed"])
-    stated = list(_bounds(field.validator))
-    bounds = " and ".join(stated)
+    bounds = _ranges_text(field.validator)
     members = list(_members(_hints(cls)[field.name]))
     text = " or ".join(f"{_kind_text(each)} {bounds if each in (int, float) else ''}".strip() for each in members)
-    shares = any(bound.startswith("<") and bound != f"<= {MOST_OPTION_SECONDS}" for bound in stated)
+    shares = any(each.high and each.high[1] != MOST_OPTION_SECONDS for each in ranges(field.validator))
     is_time = float in members and not shares
     return f"{text}; times also as 1.5us" if is_time else text
 
@@ -418,10 +419,6 @@ def _kind_text(kind: Any) -> str:
     return words.get(kind, "none")
 
 
-def _bounds(validator: Any) -> Iterator[str]:
-    """Yield the bounds that attrs' comparing validators state: `>= 64`."""
-    inner = (*getattr(validator, "_validators", ()), getattr(validator, "validator", None))  # and_, optional
-    for part in filter(None, inner):
-        yield from _bounds(part)
-    if hasattr(validator, "compare_op"):
-        yield f"{validator.compare_op} {validator.bound}"
+def _ranges_text(validator: Any) -> str:
+    """Return where a number must be, "" where it may be any."""
+    return " or ".join(map(str, ranges(validator)))

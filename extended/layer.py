@@ -27,6 +27,8 @@ from extended.vis.strided import Strided
 from extended.vis.vector import Vector
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import DTypeLike
 
     from extended.reporting import ReportSink
@@ -219,3 +221,13 @@ class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap, Team):
         lock = Lock(self._locks, name)
         refuse_dropped("x", lock.name)
         return lock
+
+    def title_locks(self, prefix: str, title: Callable[[str], str]) -> None:
+        """Let errors and reports call some locks otherwise than by their names; plain, for front ends that make these.
+
+        Args:
+            prefix: what the names begin with.
+            title: takes the rest of a name, and returns what the lock is called; on each rank for itself, also of
+                locks that this rank has not asked for.
+        """
+        self._locks.call_named(prefix, title)

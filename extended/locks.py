@@ -140,13 +140,13 @@ class Hold:
     """A lock that a task of this rank holds.
 
     Attributes:
-        title: of the lock.
+        lock: which.
         task: who holds it.
         ticket: of the request that was granted.
         place: file and line of the call that took it.
     """
 
-    title: str
+    lock: Lock
     task: trio.lowlevel.Task
     ticket: int
     place: str
@@ -172,6 +172,21 @@ class Locks:
         self._queues: dict[bytes, LockQueue] = {}
         self._places: dict[Waiter, LockQueue] = {}
         self.outgoing = RequestQueue(ep)
+
+    _titles: dict[str, Callable[[str], str]] | None = None
+
+    def call_named(self, prefix: str, title: Callable[[str], str]) -> None:
+        """Let errors and reports call locks whose names begin so as `title` says of the rest of the name."""
+        self._titles = {**(self._titles or {}), prefix: title}
+
+    def title(self, key: bytes) -> str:
+        """Return what errors and reports call the lock with a key."""
+        name: str | int = key[1:].decode("utf-8", "surrogatepass") if key[:1] == b"s" else int(key[1:], 16)
+        if isinstance(name, str):
+            for prefix, title in (self._titles or {}).items():
+                if name.startswith(prefix):
+                    return title(name.removeprefix(prefix))
+        return f"lock {checks.shown(name)}"
 
     def table(self) -> tuple[Callable[..., None], ...]:
         """Return the handlers in the order in which every rank attaches them."""
@@ -209,7 +224,7 @@ class Locks:
         if request.state == LockState.REFUSED:
             return False
         file, line = program_line()
-        self._holds[lock.key] = Hold(lock.title, task, request.ticket, f"{file}:{line}")
+        self._holds[lock.key] = Hold(lock, task, request.ticket, f"{file}:{line}")
         return True
 
     async def _settled(self, request: LockRequest) -> None:
@@ -253,21 +268,21 @@ class Locks:
         """List the locks that are held when this rank's main has returned."""
         for hold in self._holds.values():
             self.ep.warn(
-                f"{hold.title}, taken at {hold.place}, is still held although main has returned: release it, best by "
-                "`async with`, else no rank ever gets it"
+                f"{hold.lock.title}, taken at {hold.place}, is still held although main has returned: release it, "
+                "best by `async with`, else no rank ever gets it"
             )
 
     def tell(self, sink: ReportSink) -> None:
         """Tell which locks this rank holds, and who holds and wants those that it keeps."""
         for hold in self._holds.values():
-            sink.note(f"holds {hold.title}, taken at {hold.place}")
+            sink.note(f"holds {hold.lock.title}, taken at {hold.place}")
         if self._holds and any(request.state == LockState.QUEUED for request in self._requests.values()):
             sink.advise("take several locks in the same order on every rank, or release one before the next is taken")
         for queue in self._queues.values():
             if len(queue.waiting) > 1:  # who waits alone knows who has the lock, and says so
                 waiting = [rank for rank, _ in queue.waiting]
                 held = f"held by rank {queue.holder[0]}"
-                sink.note(f"keeps the queue of {_title(queue.key)}, {held}: {queue_text(waiting)}")
+                sink.note(f"keeps the queue of {self.title(queue.key)}, {held}: {queue_text(waiting)}")
 
     # ---------------------------------------------------------------------------------------------- handlers: the home
 
@@ -355,12 +370,6 @@ def _check_name(name: object) -> bytes:
     return b"i%x" % checks.integer("lock", "name", name)
 
 
-def _title(key: bytes) -> str:
-    # Return what reports call the lock with a key.
-    name: str | int = key[1:].decode("utf-8", "surrogatepass") if key[:1] == b"s" else int(key[1:], 16)
-    return f"lock {checks.shown(name)}"
-
-
 class Lock:
     """A lock of the whole job, known by its name; get it by ``x.lock(name)`` on any rank.
 
@@ -373,7 +382,6 @@ class Lock:
 
     Attributes:
         name: as given.
-        title: what errors and reports call it.
         key: the name as bytes.
         home: the rank that keeps its queue.
 
@@ -396,23 +404,33 @@ class Lock:
                 f"{most}, use a shorter one"
             )
         self.name = name
-        self.title = f"lock {checks.shown(name)}"
         self.home = crc32(self.key) % locks.ep.size
 
+    @property
+    def title(self) -> str:
+        """What errors and reports call it."""
+        return self._locks.title(self.key)
+
     @public(owner="lock")
-    async def acquire(self) -> None:
+    async def acquire(self, *, called: str = "") -> None:
         """Wait until the running task has the lock, after all who asked for it before.
 
         Cancelled, it leaves the queue.
 
+        Args:
+            called: of a front end: the call that its user made, as "pe.set_lock", which errors are to name.
+
         Raises:
             conduit.BadRequest: the running task holds it already.
         """
-        await self._locks.take("lock.acquire", self, wait=True)
+        await self._locks.take(called or "lock.acquire", self, wait=True)
 
     @public(owner="lock")
-    async def try_acquire(self) -> bool:
+    async def try_acquire(self, *, called: str = "") -> bool:
         """Take the lock if it is free; wait for the answer of its home rank alone.
+
+        Args:
+            called: as of `acquire`.
 
         Returns:
             whether the running task has it now.
@@ -420,16 +438,19 @@ class Lock:
         Raises:
             conduit.BadRequest: the running task holds it already.
         """
-        return await self._locks.take("lock.try_acquire", self, wait=False)
+        return await self._locks.take(called or "lock.try_acquire", self, wait=False)
 
     @public(owner="lock")
-    async def release(self) -> None:
+    async def release(self, *, called: str = "") -> None:
         """Release the lock; return when that is sent.  It may wait for a slot of the conduit, and is not cancelled.
+
+        Args:
+            called: as of `acquire`.
 
         Raises:
             conduit.BadRequest: the running task does not hold it.
         """
-        await self._locks.give("lock.release", self)
+        await self._locks.give(called or "lock.release", self)
 
     async def __aenter__(self) -> Lock:
         await self.acquire()

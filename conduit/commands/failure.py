@@ -1,12 +1,12 @@
 """How `conduit run` shows the error that a program ended with."""
 
-import traceback
 from types import TracebackType
 
 from conduit.commands import progress
 from conduit.commands.program import ProgramFile
 from conduit.errors import HandlerError
 from conduit.launch.errors import leaves
+from conduit.launch.formatting import formatted
 from conduit.launch.hints import is_ours
 from conduit.launch.own_words import in_own_words
 
@@ -29,7 +29,7 @@ def failure(error: BaseException, file: ProgramFile) -> str:
         if isinstance(link, AttributeError | NameError | ImportError):
             link.name = None  # Python would say once more what it might have been meant to be
         link = link.__cause__ or link.__context__
-    return "".join(traceback.format_exception(shown))
+    return formatted(shown)
 
 
 def _without_progress(part: TracebackType | None) -> TracebackType | None:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from inspect import signature
 from pathlib import Path
-from traceback import format_exception
 from typing import Annotated, Any
 
 import attrs
@@ -39,6 +38,7 @@ from conduit.core.calls import quiet_python
 from conduit.errors import BadRequest, ConduitWarning, Deadlock, Livelock, TimeLimit, UnknownConduit
 from conduit.launch import interrupts, mpi4py_world, output, processes, terminal
 from conduit.launch.complaints import complain
+from conduit.launch.formatting import formatted
 from conduit.launch.registry import FRONT_ENDS, Spec, installed, parse_spec
 from conduit.launch.reports import Report, full
 from conduit.launch.tracebacks import whole
@@ -399,7 +399,7 @@ def _run(
         if _of_a_pipe(exc) and output.is_unread(sys.stdout):
             raise BrokenPipeError from None  # what was printed is not read any more: no failure of the program's
         line = _in_a_line(exc)
-        complain("".join(format_exception(exc)) if whole_traceback else failure(exc, file), exc)
+        complain(formatted(exc) if whole_traceback else failure(exc, file), exc)
         raise ProgramFailed(line) from None
 
 

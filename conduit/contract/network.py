@@ -106,6 +106,11 @@ class Conduit(ABC):
         return None
 
     @classmethod
+    def larger_segment(cls, options: Any, segment: int) -> str:
+        """Return what to do for a segment of a size over `max_segment`: "use sci:patched=yes"; "": nothing helps."""
+        return ""
+
+    @classmethod
     def auxiliary_beside(cls, options: Any, segment: int) -> int:
         """Return how much of `auxiliary` there is behind a segment of that size."""
         largest = cls.max_segment(options)
@@ -116,8 +121,10 @@ class Conduit(ABC):
         """Raise BadRequest where the network refuses a segment of that size."""
         largest = cls.max_segment(options)
         if largest is not None and segment > largest:
+            way = cls.larger_segment(options, segment)
             raise BadRequest(
                 f"segment={segment} bytes is over the {largest} that {cls.name!r} can give; ask for at most that"
+                + (f", or {way}" if way else "")
             )
 
     @classmethod

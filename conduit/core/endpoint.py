@@ -127,6 +127,7 @@ class Endpoint:
         "_dispatch",
         "_exits",
         "_indices",
+        "_larger_segment",
         "_left",
         "_library_costs",
         "_no_attach",
@@ -168,10 +169,12 @@ class Endpoint:
         costs: Costs,
         simulated: bool,
         max_segment: int | None = None,
+        larger_segment: Callable[[int], str] | None = None,
         digest_log: DigestLog | None = None,
     ) -> None:
         self.rank = rank
         self.max_segment = max_segment
+        self._larger_segment = larger_segment
         self.size = len(hosts)
         self.limits = limits
         self._packers = arguments.PACK[: limits.max_args + 1]
@@ -262,6 +265,17 @@ class Endpoint:
         """Return the size of the segment of `rank` in bytes."""
         arguments.rank("segment_size", "rank", rank, self.size)
         return self._segment_bytes
+
+    def larger_segment(self, nbytes: int) -> str:
+        """Return what to do for segments of that size, over `max_segment`, for errors: "use sci:patched=yes".
+
+        It goes after "or".  "" where nothing helps, as far as the network knows.
+
+        Raises:
+            BadRequest: no number of bytes.
+        """
+        wanted = arguments.amount("ep.larger_segment", "nbytes", nbytes, 0, _MOST_COUNTED)
+        return self._larger_segment(wanted) if self._larger_segment is not None else ""
 
     def segment_of(self, rank: int) -> Bytes | None:
         """Return the segment of `rank` itself, where this rank can read and write it as its own; else None.

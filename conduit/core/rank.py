@@ -5,7 +5,7 @@ Where somebody listens to messages they are of the classes below, which give eac
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from conduit.contract import REQUEST, Buffer, Costs, Hooks, Identity, Limits, Message
@@ -26,6 +26,7 @@ def make_endpoint(
     library_costs: Mapping[str, float] | None = None,
     simulated: bool,
     max_segment: int | None = None,
+    larger_segment: Callable[[int], str] | None = None,
     digest_log: DigestLog | None = None,
     hooks: Hooks | None = None,
 ) -> Endpoint:
@@ -41,6 +42,7 @@ def make_endpoint(
         library_costs: what calls of a vendor's libraries cost beside that.
         simulated: whether time is virtual.
         max_segment: bytes of the largest segment that the network gives, None for any.
+        larger_segment: says what to do for a segment of a size over that; None: nothing helps.
         digest_log: where the acts of the rank are logged for the digest, if there is one.
         hooks: whom to tell what happens.
     """
@@ -48,7 +50,8 @@ def make_endpoint(
     kind, server = (_Endpoint, _Dispatch) if listened else (Endpoint, Dispatch)
     endpoint = kind(
         rank, hosts, limits, segment_bytes, seed,
-        costs=costs, simulated=simulated, max_segment=max_segment, digest_log=digest_log,
+        costs=costs, simulated=simulated, max_segment=max_segment, larger_segment=larger_segment,
+        digest_log=digest_log,
     )  # fmt: skip
     endpoint.take_library_costs(library_costs or {})
     server(endpoint, hooks)

@@ -38,7 +38,8 @@ class MessageRank:
         endpoint = make_endpoint(
             rank, setup.hosts, spec.limits, setup.segment, setup.seed,
             costs=spec.costs, library_costs=spec.library_costs, simulated=spec.simulated,
-            max_segment=spec.cls.max_segment(spec.options), digest_log=digest_log, hooks=hooks,
+            max_segment=spec.cls.max_segment(spec.options), larger_segment=spec.larger_segment,
+            digest_log=digest_log, hooks=hooks,
         )  # fmt: skip
         self._port: Port = network.port(rank, endpoint._dispatch)
         endpoint._connect(self._port)

@@ -96,6 +96,10 @@ class Spec:
         """What calls of a vendor's libraries cost beside that, by their names."""
         return self.cls.library_costs(self.options)
 
+    def larger_segment(self, segment: int) -> str:
+        """What to do for a segment of that size, over the network's largest; "" where nothing helps."""
+        return self.cls.larger_segment(self.options, segment)
+
     def with_options(self, **values: object) -> "Spec":
         """Return the spec with some options set to other values."""
         changed: Any = self.options

@@ -14,6 +14,8 @@ COLUMNS = "CONDUIT_COLUMNS"
 
 _CODE = re.compile(r"`[^`\n]+`")
 _UNIT = re.compile(r"(?<=\d) (?=%|µs)")
+_READ = 120
+"""Characters of a line, more than which are hard to read."""
 _TIED = "\N{NO-BREAK SPACE}"
 
 
@@ -31,6 +33,12 @@ def columns() -> int | None:
         return None  # which no terminal has told
 
 
+def room() -> int | None:
+    """Return at which width lines for people are folded: the terminal's, or what is easily read; None: not at all."""
+    width = columns()
+    return None if width is None else min(width, _READ)
+
+
 def told() -> dict[str, str]:
     """Return what the processes of ranks are to have in their environment, so that they know it too."""
     width = columns()
@@ -44,7 +52,7 @@ def tell(text: str) -> None:
 
 def shown(text: str) -> str:
     """Return lines as they are shown on standard error."""
-    width = columns()
+    width = room()
     return text if width is None else "\n".join(folded(line, width) for line in text.split("\n"))
 
 

@@ -40,6 +40,9 @@ def _show(kind: type[BaseException], error: BaseException, step: TracebackType |
                 time.sleep(_HEARD_S)  # with this process the others may be ended, which have still to say it
                 return
             _improve(error)
+            if text := _refolded(error):
+                sys.stderr.write(text)
+                return
     sys.__excepthook__(kind, error, error.__traceback__)
 
 
@@ -90,6 +93,13 @@ def _improve(error: BaseException) -> None:
     trim(error)
     between = {_STARTER, _LOOP} if isinstance(error, ConduitError) else {_STARTER}
     error.__traceback__ = _without(between, error.__traceback__)
+
+
+def _refolded(error: BaseException) -> str:
+    """Return the error with what it says folded; "" where Python itself is to show it, as it is."""
+    from conduit.launch.formatting import refolded
+
+    return refolded(error)
 
 
 def _without(packages: set[str], step: TracebackType | None) -> TracebackType | None:

@@ -14,7 +14,7 @@ from conduit.sim.units import duration, seconds
 from conduit.simnet import HostModel, SimulatedConduit, SimulatedPort, Transport
 from conduits.sci import constants as c
 from conduits.sci import raw, rsm
-from conduits.sci.driver import MAP_PS
+from conduits.sci.driver import MAP_PS, segment_limit
 from conduits.sci.machine import CPUS, SciMachine, build, host_model
 from conduits.sci.protocol import DISCIPLINES, SciConfig
 from conduits.sci.wire import PairedLayout
@@ -108,11 +108,19 @@ class Sci(SimulatedConduit):
         return options.max_segment
 
     @classmethod
+    def larger_segment(cls, options: SciOptions, segment: int) -> str:
+        """Return the option by which the driver gives so much, if it ever does."""
+        if options.patched or segment > segment_limit(patched=True):
+            return ""
+        return "use sci:patched=yes"
+
+    @classmethod
     def check_segment(cls, options: SciOptions, segment: int) -> None:
         """Refuse a segment for which the driver has no contiguous memory."""
         largest = options.max_segment
         if segment > largest:
-            instead = f"ask for at most {largest}" + ("" if options.patched else ", or use sci:patched=yes")
+            way = cls.larger_segment(options, segment)
+            instead = f"ask for at most {largest}" + (f", or {way}" if way else "")
             raise BadRequest(
                 f"segment={segment}: the SCI driver gives at most {largest} bytes of contiguous memory; {instead}"
             )

@@ -262,7 +262,9 @@ class HeapCalls:
         if largest is None or need <= largest:
             advice = f"start the job with segment={need} or more (--segment)"
         else:
-            advice = f"take less: the network gives a rank at most {largest} bytes"
+            way = self._ep.larger_segment(need)
+            larger = f", or {way} with segment={need} or more (--segment)" if way else ""
+            advice = f"take less{larger}: the network gives a rank at most {largest} bytes{' as it is' if way else ''}"
         free = "free what is no longer used, or " if left < size else ""
         if "(" in called:
             takes = f"{called} takes {call.number} bytes of every rank's segment, of whose"

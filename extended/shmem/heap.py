@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 from typing import TYPE_CHECKING, Any
-from weakref import ref
+from weakref import WeakValueDictionary, ref
 
 import attrs
 import numpy as np
@@ -37,6 +37,7 @@ class Allocation:
         nbytes: of it, as asked for.
         serial: number of the allocation, the same on all PEs.
         freed: whether it was given back.
+        made: the call that made it and where, as "pe.new_lock at heat.py:4"; "" where nobody has said.
     """
 
     root: ref[Array]
@@ -44,6 +45,7 @@ class Allocation:
     nbytes: int
     serial: int
     freed: bool = False
+    made: str = ""
 
 
 class Allocations:
@@ -57,6 +59,7 @@ class Allocations:
         self._memory = memoryview(segment.data)
         self._start = _address(segment)
         self._serial = 0
+        self._by_serial: WeakValueDictionary[int, Allocation] = WeakValueDictionary()
         # By the identity of the root, which lives as long as any array of the block: freed ones are known as well.
         self._blocks: dict[int, Allocation] = {}
         self._kept: dict[int, Array] = {}  # the roots of those that are not freed
@@ -66,10 +69,20 @@ class Allocations:
         root = np.frombuffer(self._memory[offset : offset + max(nbytes, 1)], np.uint8)
         key = id(root)
         block = Allocation(ref(root, lambda _: self._blocks.pop(key, None)), offset, nbytes, self._serial)
+        self._by_serial[self._serial] = block
         self._serial += 1
         self._blocks[key] = block
         self._kept[key] = root
         return root
+
+    def title(self, name: str) -> str:
+        """Return what errors and reports call the lock whose name is a serial number and bytes from the start."""
+        serial, _, place = name.partition(" ")
+        block = self._by_serial.get(int(serial))
+        if block is None:
+            return "a lock of the symmetric heap whose array is no more"
+        made = f" ({block.made})" if block.made and place == "0" else ""
+        return f"the lock at offset {block.offset + int(place)} of the symmetric heap{made}"
 
     def drop(self, block: Allocation) -> None:
         """Take note that a block was given back."""

@@ -10,12 +10,17 @@ import conduit
 import extended
 from conduit.words import many
 from extended.front_ends import public
+from extended.program_lines import program_line
 from extended.shmem.heap import ShmemAllocation
 from extended.shmem.transfers import SIGNAL_TYPE, Base
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
+LOCKS = "shmem "
+"""What the names of locks begin with; number of the allocation and bytes from its start follow."""
+_ACQUIRE, _RELEASE = "lock.acquire", "lock.release"
 _LOCK_TYPE = np.dtype("i8")
 
 
@@ -33,7 +38,7 @@ class ShmemLocks(Base, ShmemAllocation):
                 "returned, or an array of one i8"
             )
         place = self._blocks.offset(block, elements) - block.offset
-        return self._x.lock(f"shmem {block.serial} {place}")
+        return self._x.lock(f"{LOCKS}{block.serial} {place}")
 
     @public("pe")
     def new_lock(self) -> Any:
@@ -42,7 +47,13 @@ class ShmemLocks(Base, ShmemAllocation):
         Returns:
             a symmetric array of one i8.
         """
-        return self._array("pe.new_lock", 1, _LOCK_TYPE, "C", None, 0)
+        return self._new_lock("pe.new_lock")
+
+    async def _new_lock(self, call: str) -> Any:
+        made = await self._array(call, 1, _LOCK_TYPE, "C", None, 0)
+        block, _ = self._blocks.symmetric(call, "lock", made)
+        block.made = "{} at {}:{}".format(call, *program_line())
+        return made
 
     @public("pe")
     def del_lock(self, lock: Any) -> Any:
@@ -53,28 +64,25 @@ class ShmemLocks(Base, ShmemAllocation):
     @public("pe")
     def set_lock(self, lock: Any) -> Any:
         """Wait until the running task has the lock."""
-        return self._lock("pe.set_lock", lock).acquire()
+        call = "pe.set_lock"
+        return self._lock(call, lock).acquire(called=call)
 
     @public("pe")
     def test_lock(self, lock: Any) -> Any:
         """Take the lock if it is free; return False where it was taken, True where somebody has it."""
-        found = self._lock("pe.test_lock", lock)
+        call = "pe.test_lock"
+        found = self._lock(call, lock)
 
         async def attempt() -> bool:
-            return not await found.try_acquire()
+            return not await found.try_acquire(called=call)
 
         return attempt()
 
     @public("pe")
     def clear_lock(self, lock: Any) -> Any:
         """Complete what was begun on the default context, and release the lock."""
-        found = self._lock("pe.clear_lock", lock)
-
-        async def release() -> None:
-            await self.CTX_DEFAULT.complete()
-            await found.release()
-
-        return release()
+        call = "pe.clear_lock"
+        return _release(self, self._lock(call, lock), call)
 
     @public("pe")
     def new_signal(self) -> Any:
@@ -99,7 +107,7 @@ class ShmemLocks(Base, ShmemAllocation):
         """
 
         async def make() -> ShmemLock:
-            return ShmemLock(self, await self._array("pe.Lock", 1, _LOCK_TYPE, "C", None, 0))
+            return ShmemLock(self, await self._new_lock("pe.Lock"), self._lock)
 
         return make()
 
@@ -110,6 +118,7 @@ class ShmemLock:
     Args:
         pe: its PE.
         array: the symmetric array that stands for it.
+        find: takes a call and that array, and gives the lock of the extended layer.
     """
 
     _instead: ClassVar = {
@@ -117,9 +126,10 @@ class ShmemLock:
         "unlock": "write `await lock.release()`",
     }
 
-    def __init__(self, pe: ShmemLocks, array: Any) -> None:
+    def __init__(self, pe: ShmemLocks, array: Any, find: Callable[[str, Any], extended.Lock]) -> None:
         self._pe = pe
         self._array = array
+        self._find = find
 
     @public("lock")
     def acquire(self, blocking: Any = True) -> Any:
@@ -135,14 +145,14 @@ class ShmemLock:
 
     async def _acquire(self, blocking: bool) -> bool:
         if blocking:
-            await self._pe.set_lock(self._array)
+            await self.__aenter__()
             return True
-        return not await self._pe.test_lock(self._array)
+        return await self._find(_ACQUIRE, self._array).try_acquire(called=_ACQUIRE)
 
     @public("lock")
     def release(self) -> Any:
         """Complete what was begun on the default context, and release the lock."""
-        return self._pe.clear_lock(self._array)
+        return _release(self._pe, self._find(_RELEASE, self._array), _RELEASE)
 
     @public("lock")
     def destroy(self) -> Any:
@@ -150,9 +160,14 @@ class ShmemLock:
         return self._pe.del_lock(self._array)
 
     async def __aenter__(self) -> None:
-        await self._pe.set_lock(self._array)
+        await self._find(_ACQUIRE, self._array).acquire(called=_ACQUIRE)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        await self._pe.clear_lock(self._array)
+        await _release(self._pe, self._find(_RELEASE, self._array), _RELEASE)
+
+
+async def _release(pe: ShmemLocks, lock: extended.Lock, call: str) -> None:
+    await pe.CTX_DEFAULT.complete()
+    await lock.release(called=call)

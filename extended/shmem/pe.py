@@ -13,7 +13,7 @@ from extended.shmem.collectives import ShmemCollectives
 from extended.shmem.constants import MAJOR_VERSION, MINOR_VERSION, THREAD, VENDOR_STRING, ShmemConstants
 from extended.shmem.contexts import Ctx, CtxMaker
 from extended.shmem.heap import Allocations
-from extended.shmem.locks import ShmemLocks
+from extended.shmem.locks import LOCKS, ShmemLocks
 from extended.shmem.teams import ShmemTeam, TeamState, check_team
 from extended.shmem.waits import Waits
 
@@ -71,6 +71,7 @@ class PE(ShmemConstants, Waits, ShmemAtomics, ShmemCollectives, ShmemLocks):
         self.TEAM_WORLD = ShmemTeam(TeamState(x, x, self._open, config, predefined=True))
         self.TEAM_SHARED = ShmemTeam(TeamState(alone, x, self._open, config, predefined=True))
         self.TEAM_INVALID = ShmemTeam()
+        x.title_locks(LOCKS, self._blocks.title)
         self.Ctx = CtxMaker(x, self.TEAM_WORLD)
         self.CTX_DEFAULT = self.Ctx.default
         self.CTX_INVALID = Ctx()

@@ -47,7 +47,7 @@ def test_list_shows_limits_and_options(command, toy):
     assert status == 0
     assert "toy a toy [of the tests]" in words(out)
     assert "at most 16 arguments, medium 65000, long request 2147483647, long reply 2147483647" in words(out)
-    assert re.search(r"slots +16 +an integer >= 1 +outstanding requests", out)
+    assert re.search(r"slots +16 +an integer of at least 1 +outstanding requests", out)
 
 
 def test_list_shows_a_broken_conduit_and_goes_on(command, toy, install):

@@ -124,3 +124,43 @@ def test_tables_are_folded_between_words_the_widest_columns_first():
         assert max(map(len, text.splitlines())) <= width
         for word in ["one", "two", "three", "pio.receive_start,", "pio.ldda", "12.5", "four", "link.rate"]:
             assert word in text.split(), (width, text)
+
+
+FAILS = """
+import trio
+
+TEXT = "the value of x is too large by far for what this program, which has words enough, can ever do with it"
+
+async def main(ep, what="refused"):
+    if what == "refused":
+        await ep.request_short(dest=ep.size, handler=print, a_rather_long_argument_name_that_makes_the_line_wide=1)
+    if what == "own":
+        raise ValueError(TEXT + "\n  " + TEXT)
+    if what == "group":
+        raise ExceptionGroup("two of them", [ValueError(TEXT), KeyError("short")])
+    if what == "cause":
+        try:
+            raise ValueError(TEXT)
+        except ValueError as exc:
+            raise RuntimeError(TEXT) from exc
+"""
+
+
+@pytest.mark.parametrize("what", ["refused", "own", "group", "cause"])
+@pytest.mark.parametrize("columns", ["80", "140"])
+def test_what_errors_say_fits_the_terminal_and_code_stays_as_it_is(show, tmp_path, monkeypatch, what, columns):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(FAILS)
+    screen = show()
+    monkeypatch.setenv("COLUMNS", columns)
+    call(["run", "prog.py", what, "--conduit", "loggp"])
+    whole = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", whole)
+    call(["run", "prog.py", what, "--conduit", "loggp"])
+    lines, unfolded = screen.getvalue().splitlines(), whole.getvalue().splitlines()
+    code = [line for line in unfolded if line.lstrip(" |").startswith(("await", "raise", "^", "File"))]
+    assert code
+    assert set(code) <= set(lines)
+    assert max(len(line) for line in lines if line not in code) <= min(int(columns), 120)
+    assert max(len(line) for line in unfolded if line not in code) > 80
+    assert screen.getvalue().replace("|", "").split() == whole.getvalue().replace("|", "").split()

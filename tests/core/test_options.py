@@ -75,22 +75,22 @@ def test_text_is_read_by_the_type_of_its_field(name, text, value):
 @pytest.mark.parametrize(
     ("name", "text", "allowed"),
     [
-        ("slots", "four", "an integer >= 1 and <= 64"),
-        ("slots", "0", "an integer >= 1 and <= 64"),
-        ("slots", "65", "an integer >= 1 and <= 64"),
-        ("slots", "4.0", "an integer >= 1 and <= 64"),
-        ("slots", "", "an integer >= 1 and <= 64"),
-        ("latency", "1 fortnight", "a number >= 0; times also as 1.5us"),
-        ("latency", "-1us", "a number >= 0; times also as 1.5us"),
-        ("latency", "nan", "a number >= 0; times also as 1.5us"),
-        ("latency", "1e999us", "a number >= 0; times also as 1.5us"),
-        ("latency", "1.2.3us", "a number >= 0; times also as 1.5us"),
+        ("slots", "four", "an integer from 1 to 64"),
+        ("slots", "0", "an integer from 1 to 64"),
+        ("slots", "65", "an integer from 1 to 64"),
+        ("slots", "4.0", "an integer from 1 to 64"),
+        ("slots", "", "an integer from 1 to 64"),
+        ("latency", "1 fortnight", "a number of at least 0; times also as 1.5us"),
+        ("latency", "-1us", "a number of at least 0; times also as 1.5us"),
+        ("latency", "nan", "a number of at least 0; times also as 1.5us"),
+        ("latency", "1e999us", "a number of at least 0; times also as 1.5us"),
+        ("latency", "1.2.3us", "a number of at least 0; times also as 1.5us"),
         ("torus", "4x", "auto or integers such as 4x2"),
         ("torus", "big", "auto or integers such as 4x2"),
         ("base", "infiniband", "none|myrinet2000"),
         ("inline", "true", "yes|no"),
         ("order", "none", "strict|weak"),
-        ("piece", "63", "an integer >= 64"),
+        ("piece", "63", "an integer of at least 64"),
     ],
 )
 def test_wrong_text_names_option_value_and_what_is_allowed(name, text, allowed):
@@ -152,9 +152,9 @@ def test_hyphen_in_a_name_is_an_underscore():
 def test_describe_explains_every_option():
     docs = {doc.name: doc for doc in describe(Options)}
     assert list(docs)[:3] == ["order", "inline", "piece"]
-    assert docs["slots"] == ("slots", "2", "an integer >= 1 and <= 64", "request slots per pair")
+    assert docs["slots"] == ("slots", "2", "an integer from 1 to 64", "request slots per pair")
     assert docs["gap"].default == "of the parameter set"
-    assert docs["gap"].allowed == "a number > 0 or none; times also as 1.5us"
+    assert docs["gap"].allowed == "a number over 0 or none; times also as 1.5us"
     assert docs["inline"].default == "yes"
     assert docs["torus"].allowed == "auto or integers such as 4x2"
     assert all(doc.help for doc in docs.values())
@@ -162,7 +162,7 @@ def test_describe_explains_every_option():
 
 @pytest.mark.parametrize(
     ("most", "allowed"),
-    [(1, "a number >= 0 and <= 1"), (1_000_000, "a number >= 0 and <= 1000000; times also as 1.5us")],
+    [(1, "a number from 0 to 1"), (1_000_000, "a number from 0 to 1000000; times also as 1.5us")],
 )
 def test_what_cannot_be_a_time_is_not_said_to_be_written_as_one(most, allowed):
     @attrs.frozen(kw_only=True)
@@ -199,3 +199,36 @@ def test_rendered_options_read_back_as_themselves(options):
 
 def test_value_text_of_whole_numbers_has_no_point():
     assert [value_text(value) for value in (2.0, 0.5, 7, True, None, (4, 2))] == ["2", "0.5", "7", "yes", "none", "4x2"]
+
+
+_V = attrs.validators
+
+
+@pytest.mark.parametrize(
+    ("type_", "validator", "allowed", "text", "more"),
+    [
+        (int, _V.lt(5), "an integer below 5", "5", ""),
+        (int, _V.and_(_V.gt(1), _V.le(9)), "an integer over 1 and of at most 9", "1", ""),
+        (int, _V.or_(_V.and_(_V.ge(1), _V.le(4)), _V.ge(64)), "an integer from 1 to 4 or of at least 64", "5", ""),
+        (Literal["auto"] | int, _V.or_(_V.in_(("auto",)), _V.ge(1)), "auto or an integer of at least 1", "0", ""),
+        (float | None, _V.optional(_V.and_(_V.ge(0.5), _V.le(1e3))), "a number from 0.5 to 1000 or none", "0", ""),
+        (str, _V.matches_re("[a-z]+"), "a text", "A", " ('it' must match regex '[a-z]+' ('A' doesn't))"),
+    ],
+)
+def test_what_validators_of_attrs_ask_for_is_said_in_words(type_, validator, allowed, text, more):
+    options = attrs.make_class("Options", {"it": attrs.field(default=None, type=type_, validator=validator)})
+    assert describe(options)[0].allowed == allowed
+    with pytest.raises(BadRequest) as caught:
+        parse_options("sci", options, {"it": text})
+    assert str(caught.value) == f"option 'it' of conduit 'sci' cannot be '{text}'; allowed: {allowed}{more}"
+
+
+def test_a_bound_that_the_declared_words_leave_out_is_said_beside_them():
+    options = attrs.make_class(
+        "Options", {"it": attrs.field(type=int, validator=_V.ge(3), metadata={"allowed": "some integers"})}
+    )
+    with pytest.raises(BadRequest) as caught:
+        parse_options("sci", options, {"it": "2"})
+    assert str(caught.value) == (
+        "option 'it' of conduit 'sci' cannot be '2'; allowed: some integers (a number of at least 3)"
+    )

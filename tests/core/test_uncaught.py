@@ -7,7 +7,7 @@ import types
 import pytest
 
 import conduit
-from conduit.launch import output, uncaught
+from conduit.launch import output, terminal, uncaught
 from conduit.launch.tracebacks import WHOLE
 
 MAIN = "async def main(ep):\n    return ep.rank\n"
@@ -266,3 +266,26 @@ def test_who_has_ended_the_job_is_said_unless_all_others_have_returned(main, sai
         conduit.run(main, conduit="loggp")
     lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("rank ")]
     assert lines[:1] == ([said] if said else [])
+
+
+REFUSED = "import conduit\nasync def main(ep):\n    pass\nconduit.run(main, conduit='sci', segment=1 << 40)\n"
+
+
+def test_what_a_script_is_told_is_folded_in_a_terminal_and_nowhere_else(script, monkeypatch):
+    whole = script(REFUSED)
+    said = (
+        "conduit.errors.BadRequest: segment=1099511627776: the SCI driver gives at most 2097152 bytes of "
+        "contiguous memory; ask for at most 2097152"
+    )
+    assert whole[-1] == said
+    monkeypatch.setattr(terminal, "columns", lambda: 80)
+    assert script(REFUSED) == [
+        *whole[:-1],
+        "conduit.errors.BadRequest: segment=1099511627776: the SCI driver gives at most",
+        "  2097152 bytes of contiguous memory; ask for at most 2097152",
+    ]
+    monkeypatch.setattr(terminal, "columns", lambda: 400)
+    assert len(script(REFUSED)) == len(whole) + 1  # at 120
+    monkeypatch.setattr(terminal, "columns", lambda: 10)
+    code = [line for line in whole if line.startswith("  ")]
+    assert [line for line in script(REFUSED) if line in code] == code

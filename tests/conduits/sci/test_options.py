@@ -98,6 +98,9 @@ def test_segments_over_the_unpatched_limit_are_refused_as_the_driver_would():
     )
     with pytest.raises(BadRequest, match=r"\A" + re.escape(message) + r"\Z"):
         conduit.run(nothing, conduit="sci", segment=most + 1)
+    with pytest.raises(BadRequest) as caught:
+        conduit.run(nothing, conduit="sci", segment=2 << 30)  # which a patched kernel does not give either
+    assert str(caught.value).partition("; ")[2] == f"ask for at most {most}"
     assert conduit.run(nothing, conduit="sci", segment=most).ranks == 2
     assert conduit.run(nothing, conduit="sci:patched=yes", segment=most + 1).ranks == 2
 

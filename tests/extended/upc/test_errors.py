@@ -173,15 +173,22 @@ def test_a_collective_that_a_thread_skips_names_it_and_the_lines_of_the_others()
 
 
 @pytest.mark.parametrize(
-    ("network", "segment", "advice"),
+    ("network", "segment", "size", "advice"),
     [
-        ("loggp", 4096, "start the job with segment=8064 or more (--segment)"),
-        ("sci", 1 << 20, "take less: the network gives a rank at most 2097152 bytes"),
+        ("loggp", 4096, 1000, "start the job with segment=8064 or more (--segment)"),
+        (
+            "sci",
+            1 << 20,
+            10**6,
+            "take less, or use sci:patched=yes with segment=8000064 or more (--segment): the network gives a rank at "
+            "most 2097152 bytes as it is",
+        ),
+        ("sci", 1 << 20, 10**9, "take less: the network gives a rank at most 2097152 bytes"),
+        ("sci:patched=yes", 1 << 20, 10**9, "take less: the network gives a rank at most 1073741824 bytes"),
+        ("sunfire", 1 << 20, 10**12, "take less: the network gives a rank at most 17179869184 bytes"),
     ],
 )
-def test_advice_on_too_little_room_knows_how_large_a_segment_can_be(network, segment, advice):
-    size = 1000 if segment == 4096 else 10**9
-
+def test_advice_on_too_little_room_knows_how_large_a_segment_can_be(network, segment, size, advice):
     async def main(t):
         await t.all_alloc(size, dtype="f8", block="indefinite")
 
