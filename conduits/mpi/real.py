@@ -29,6 +29,16 @@ _DEFAULTS = {
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
 }
+_ELSEWHERE = (
+    "HYDRA_HOST_FILE",
+    "SLURM_JOB_ID",
+    "PBS_NODEFILE",
+    "LSB_HOSTS",
+    "PE_HOSTFILE",
+    "PRTE_MCA_prte_default_hostfile",
+)
+"""Where one of them is set, the launcher may start processes on other machines too."""
+_PROCESS_BYTES = 32 << 20  # what a process holds for itself at the least, with Python, numpy and MPI: it was 40 MB
 _NAP_S = 1e-6  # asked for; the system makes some 65 us of it
 _AT_ONCE_NS = 1_000_000
 _BESIDE = 1 << 10  # tag of what is sent beside gathers, which use those below
@@ -58,8 +68,9 @@ def start_command(ranks: int, program: Sequence[str]) -> tuple[list[str], dict[s
     `-m mpi4py` makes an uncaught exception the end of all processes.
 
     Raises:
-        BadRequest: there is no launcher.
+        BadRequest: there is no launcher, or this machine cannot hold so many processes.
     """
+    _check_room(ranks)
     # The one of this environment first: another MPI's would start a job of one rank for each process.
     mpiexec = shutil.which("mpiexec", path=sysconfig.get_path("scripts")) or shutil.which("mpiexec")
     if mpiexec is None:
@@ -68,6 +79,18 @@ def start_command(ranks: int, program: Sequence[str]) -> tuple[list[str], dict[s
             "MPI"
         )
     return [mpiexec, "-n", str(ranks), sys.executable, "-m", "mpi4py", *program], dict(_DEFAULTS)
+
+
+def _check_room(ranks: int) -> None:
+    """Refuse what would stop this machine: more processes than its memory holds, and no other machines to take them."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    most = memory // _PROCESS_BYTES
+    if ranks > most and not any(name in os.environ for name in _ELSEWHERE):
+        raise BadRequest(
+            f"ranks={ranks} are processes of at least {_PROCESS_BYTES >> 20} MB each on this machine, whose "
+            f"{memory / 1e9:.0f} GB of memory hold {most}; ask for fewer, start them on several machines by a "
+            "launcher, or choose a simulated network, whose ranks are tasks"
+        )
 
 
 class MpiProcesses:

@@ -9,6 +9,7 @@ import pytest
 from conduit.contract import RankKind
 from conduit.errors import BadRequest
 from conduit.launch.registry import parse_spec
+from conduits.mpi import real
 
 
 def test_the_default_library_is_simulated():
@@ -30,7 +31,7 @@ def test_the_options_of_a_library_are_the_machine_s_and_its_own():
 @pytest.mark.parametrize(
     ("option", "text"),
     [
-        ("channel_entries=1", "channel_entries.*>= 2"),
+        ("channel_entries=1", "channel_entries.*an integer from 2 to 4096"),
         ("transporter_size=1000000", "channel_entries, .* need a region of .* bytes .*, the driver gives 2097152"),
         ("slots=2", "has no option 'slots'; its options are: .*eager_count"),
     ],
@@ -74,3 +75,19 @@ def test_a_launcher_is_known_by_the_environment(monkeypatch, variables, expected
         monkeypatch.setenv(name, value)
     spec = parse_spec("mpi:library=mpi4py")
     assert spec.cls.announced(spec.options) == expected
+
+
+def test_more_processes_than_the_machine_holds_are_refused_unless_others_may_take_them(monkeypatch):
+    for name in real._ELSEWHERE:
+        monkeypatch.delenv(name, raising=False)
+    sizes = {"SC_PHYS_PAGES": 1000, "SC_PAGE_SIZE": 1 << 20}
+    monkeypatch.setattr(real.os, "sysconf", sizes.get)
+    assert real.start_command(31, ["it.py"])[0][1:3] == ["-n", "31"]
+    with pytest.raises(BadRequest) as refused:
+        real.start_command(32, ["it.py"])
+    assert str(refused.value) == (
+        "ranks=32 are processes of at least 32 MB each on this machine, whose 1 GB of memory hold 31; ask for fewer, "
+        "start them on several machines by a launcher, or choose a simulated network, whose ranks are tasks"
+    )
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    assert real.start_command(100_000, ["it.py"])[0][1:3] == ["-n", "100000"]
