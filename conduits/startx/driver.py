@@ -37,7 +37,6 @@ POST_PS = c.ps(c.STD)
 LOCK_PS = c.ps(c.LOCK)
 """What taking and leaving a lock takes who need not wait for it."""
 GRANT_TAG = 0
-_PAYLOADS = frozenset(range(PAYLOAD_MIN, PAYLOAD_MAX + 1, 4))
 _TAG = struct.Struct("<I")
 _SEND_START, _RECEIVE_START, _DRAIN = c.ps(c.SEND_START), c.ps(c.RECEIVE_START), c.ps(c.DRAIN)
 _STD, _LDD, _STDA, _LDDA = c.ps(c.STD), c.ps(c.LDD), c.ps(c.STDA), c.ps(c.LDDA)
@@ -77,8 +76,9 @@ def access_cost(access: Access, nbytes: int) -> Cost:
 
 @cache
 def _costs(access: Access) -> Mapping[int, Cost]:
-    """Return the costs of messages by their size."""
-    return {nbytes: access_cost(access, nbytes) for nbytes in range(HEADER, HEADER + PAYLOAD_MAX + 1)}
+    """Return the costs of messages that there are, by their size."""
+    sizes = range(HEADER + PAYLOAD_MIN, HEADER + PAYLOAD_MAX + 1, 4)
+    return {nbytes: access_cost(access, nbytes) for nbytes in sizes}
 
 
 class LockStatistics(NamedTuple):
@@ -226,19 +226,19 @@ class StartXProcess:
         Raises:
             StartXError: no such payload, the queue is full, or the RDMA engine is in the middle of a piece.
         """
-        size = len(payload)
-        if size not in _PAYLOADS:
+        return self._store(head(target, priority, tag, len(payload)) + payload, after)
+
+    def _store(self, message: bytes, after: int) -> int:
+        try:
+            took, _, first, last = self._costs[len(message)]
+        except KeyError:
             raise StartXError(
                 f"host {self.host}: a message has {PAYLOAD_MIN} to {PAYLOAD_MAX} bytes of payload in words of 4, "
-                f"not {size}"
-            )
-        return self._store(head(target, priority, tag, size), payload, after)
-
-    def _store(self, header: bytes, payload: bytes, after: int) -> int:
-        cost = self._costs[HEADER + len(payload)]
+                f"not {len(message) - HEADER}"
+            ) from None
         now = self.kernel.now + after
-        self.niu.store(header + payload, now + cost.first, now + cost.last)
-        return cost.send
+        self.niu.store(message, now + first, now + last)
+        return took
 
     def poll(self, priority: int) -> bool:
         """Look whether a receive queue holds a message; a look takes `POLL_PS`."""
@@ -257,7 +257,7 @@ class StartXProcess:
         queue = self.niu.high if priority else self.niu.low
         if not queue:
             raise StartXError(f"host {self.host}: the receive queue is empty; poll before you receive")
-        cost = self._costs[len(queue[0])].receive
+        _, cost, _, _ = self._costs[len(queue[0])]
         return self.niu.load(priority, begin + cost), cost
 
     def room(self, priority: int) -> int:
@@ -335,7 +335,7 @@ class StartXProcess:
             raise StartXError(f"host {self.host}: RDMA of {nbytes} bytes into a buffer of {buffer.nbytes}")
         self.niu.rdma_in.accept(source, channel, buffer.address, nbytes, landed, whole)
         payload = grant_payload(channel, self.host, nbytes, buffer.address)
-        return self._store(head(source, HIGH, GRANT_TAG, len(payload), GRANT), payload, after)
+        return self._store(head(source, HIGH, GRANT_TAG, len(payload), GRANT) + payload, after)
 
     def hold(self, then: Tell) -> None:
         """Stop the sending engine between two pieces, then call `then()`, which may send with high priority."""

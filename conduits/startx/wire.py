@@ -45,9 +45,11 @@ _KEPT = 255 | CATEGORY | AUTO_REPLY
 _HEAD = struct.Struct("<II")
 _OFFSET = struct.Struct("<Q")
 _INDEX = struct.Struct("<I")
-_NO_PAYLOAD = bytes(4)
+_SHORT = struct.Struct("<4xIII")  # behind the NIU's word: tag, and the head up to its arguments
+_REPLY, _KIND = 1 << 24, 3 << 25  # of a tag
 _MASK = (1 << 64) - 1
 _pack, _unpack_from = _HEAD.pack, _HEAD.unpack_from
+_unpack_short = _SHORT.unpack_from
 
 
 class BadPacket(NetworkError):
@@ -93,9 +95,17 @@ def place(payload: bytes) -> int:
     return HEAD_BYTES + (index - 1) * MORE_BYTES
 
 
-def is_short(stream: bytes) -> bool:
-    """Return whether the stream that begins so is a head alone."""
-    return stream[4:8] == _NO_PAYLOAD
+def short(packet: bytes) -> Message | None:
+    """Return the message that a packet, header included, is all of, if it has no payload; else None.
+
+    The same as `message` returns, at once, since most messages are such.
+    """
+    tag, word, nbytes = _unpack_short(packet)
+    end = 16 + (word >> 9 & 124)
+    if nbytes or tag & _KIND or word >> 17 or end > len(packet):
+        return None
+    kept = word & _KEPT if tag & _REPLY else word & _KEPT | REQUEST
+    return Message(kept, packet[16:end], b"", 0, 0, tag & 0xFFFF, tag >> 16 & 255)
 
 
 def stream_packets(stream: bytes | bytearray) -> int:

@@ -68,21 +68,29 @@ class FatTreeRoute(Route):
 
     __slots__ = ("high",)
 
+    RESERVES = (*Route.RESERVES, "pass_freely")
+
     def __init__(self, links: tuple[ArcticLink, ...], *, high: bool) -> None:
         self.lay(links, _delays(len(links)), links[0].takes)
         self.high = high
 
-    def carry(
-        self, nbytes: int, head: int, tail: int, then: Callable[[int], object], index: int = 0, *, whole: bool = False
-    ) -> int:
-        """Carry `nbytes` as any route does; a packet takes each link, all of one rate, for as long."""
-        if index or not whole:
-            return super().carry(nbytes, head, tail, then, index, whole=whole)
+    def pass_freely(self, nbytes: int, head: int, tail: int) -> int:
+        """Carry a packet as `carry` does, as far as links are free; each takes as long, since all are of one rate.
+
+        Args:
+            nbytes: its size.
+            head: when the first byte gets to the first link, picoseconds, not before the kernel's time.
+            tail: when the last byte gets there.
+
+        Returns:
+            The time at which the last byte gets to the far end; or where a link is busy, ~index of that one: it and
+            those behind it are left to `carry`.
+        """
         takes = self.slowest[nbytes]
         for link, after in zip(self.links, self.after):  # noqa: B905  a keyword costs
             begin = head + after
             if link.free_at > begin:
-                return super().carry(nbytes, head, tail, then, self.links.index(link), whole=True)
+                return ~self.links.index(link)
             link.free_at = begin + takes
         self.carried[nbytes] += 1
         last = head + takes

@@ -21,6 +21,7 @@ from random import Random
 from typing import NamedTuple, Protocol
 
 from conduits.startx import constants as c
+from conduits.startx.hardware.arctic import FatTreeRoute
 from conduits.startx.hardware.pinned import StartXError
 from conduits.startx.hardware.rdma import RdmaFabric, RdmaIn, RdmaOut
 
@@ -33,6 +34,9 @@ MAX_HOSTS = 1 << 16
 _SIZES = {nbytes >> 2: HEADER + nbytes for nbytes in range(PAYLOAD_MIN, PAYLOAD_MAX + 1, 4)}
 """Of whole messages in bytes, by their words of payload."""
 _HEAD = struct.Struct("<II")
+_unpack_head = _HEAD.unpack_from
+_KIND = 1 << 22
+_WHERE = 0xFFFF | 1 << 21  # of word 0: target and priority
 _GRANT = struct.Struct("<HHIQ")
 Tell = Callable[[], object]
 
@@ -74,7 +78,7 @@ class _Transmit:
         self.capacity = capacity
         self.used = 0
         self.sent = self.held = self.most = 0
-        self.waiting: deque[tuple[int, bytes]] = deque()  # those that wait for a place at their target
+        self.waiting: deque[tuple[_Path, bytes]] = deque()  # those that wait for a place at their target
         self.wanted: list[Tell] = []  # to be told once when there is room
 
 
@@ -89,6 +93,41 @@ class _Receive:
         self.queue: deque[bytes] = deque()
         self.freeing: deque[int] = deque()  # when messages that are being loaded leave their places
         self.sources: deque[Niu] = deque()  # NIUs with a message here at the head of their queue, in order of asking
+
+    def take_place(self, now: int) -> bool:
+        """Take a place for a message that sets out, if one is free now."""
+        freeing = self.freeing
+        while freeing and freeing[0] <= now:
+            freeing.popleft()
+            self.free += 1
+        free = self.free
+        if not free or self.sources:
+            return False
+        self.free = free = free - 1
+        taken = self.capacity - free
+        if taken > self.most:
+            self.most = taken
+        return True
+
+
+class _Path:
+    """Where messages of one priority from one NIU to another go: looked up once, since every message needs it.
+
+    Attributes:
+        target, priority: as said.
+        there: the NIU of the target.
+        receive: its queue.
+        way: the way there; None where each message draws its own.
+    """
+
+    __slots__ = ("priority", "receive", "target", "there", "way")
+
+    def __init__(self, target: int, priority: int, there: Niu, way: FatTreeRoute | None) -> None:
+        self.target = target
+        self.priority = priority
+        self.there = there
+        self.receive = there._receive[priority]
+        self.way = way
 
 
 class NiuFabric(RdmaFabric, Protocol):
@@ -126,7 +165,8 @@ class Niu:
         self.low, self.high = (receive.queue for receive in self._receive)
         self._spread = fabric.spread_ps
         self._random = self.kernel.random(f"startx/niu/{host}") if self._spread else None
-        self._last: dict[tuple[int, int], int] = {}  # arrival of the last message by target and priority
+        self._last: dict[_Path, int] = {}  # arrival of the last message
+        self._paths: dict[int, _Path] = {}  # by target and priority, as word 0 has them
 
     # -- sending -------------------------------------------------------------------------------
 
@@ -151,13 +191,11 @@ class Niu:
             StartXError: the queue is full, the RDMA engine packetizes a piece while a message of high
                 priority comes, or the message is malformed.
         """
-        word = int.from_bytes(message[:4], "little")
-        target, priority = word & 0xFFFF, word >> 21 & 1
-        if len(message) != _SIZES.get(word >> 16 & 31) or target == self.host:
-            raise StartXError(
-                f"host {self.host}: a message of {len(message)} bytes to host {target} announces {word >> 16 & 31} "
-                f"payload words; it has {PAYLOAD_MIN >> 2} to {PAYLOAD_MAX >> 2}, and goes to another host"
-            )
+        word, _ = _unpack_head(message)
+        path = self._paths.get(word & _WHERE)
+        if path is None or len(message) != _SIZES.get(word >> 16 & 31):
+            path = self._look_at(word, len(message))
+        priority = path.priority
         queue = self._transmit[priority]
         if queue.used == queue.capacity:
             raise StartXError(
@@ -171,36 +209,51 @@ class Niu:
             queue.most = queue.used
         if queue.waiting:
             queue.held += 1
-            queue.waiting.append((target, message))
-        elif word >> 22 & 1 or self.fabric.niu(target).take_place(priority):
-            self._depart(queue, priority, target, message, first, last)
+            queue.waiting.append((path, message))
+        elif word & _KIND or path.receive.take_place(self.kernel.now):
+            self._depart(queue, path, message, first, last)
         else:
             queue.held += 1
-            queue.waiting.append((target, message))
-            self.fabric.niu(target).want_place(priority, self)
+            queue.waiting.append((path, message))
+            path.there.want_place(priority, self)
+
+    def _look_at(self, word: int, nbytes: int) -> _Path:
+        """Return the path that a message of `nbytes` takes whose first word is `word`; refuse a malformed one."""
+        target, words = word & 0xFFFF, word >> 16 & 31
+        if nbytes != _SIZES.get(words) or target == self.host:
+            raise StartXError(
+                f"host {self.host}: a message of {nbytes} bytes to host {target} announces {words} payload words; it "
+                f"has {PAYLOAD_MIN >> 2} to {PAYLOAD_MAX >> 2}, and goes to another host"
+            )
+        network, priority = self.fabric.network, word >> 21 & 1
+        way = network.way(self.host, target, priority) if self.fabric.fifo else None
+        found = self._paths[word & _WHERE] = _Path(target, priority, self.fabric.niu(target), way)
+        return found
 
     def place_given(self, priority: int) -> None:
         """Let the first waiting message go, which has got its place, and those behind it that find one."""
         queue, now = self._transmit[priority], self.kernel.now
-        target, message = queue.waiting.popleft()
-        self._depart(queue, priority, target, message, now, now)
+        path, message = queue.waiting.popleft()
+        self._depart(queue, path, message, now, now)
         while queue.waiting:
-            target, message = queue.waiting[0]
-            if not (message[2] >> 6 & 1 or self.fabric.niu(target).take_place(priority)):
-                self.fabric.niu(target).want_place(priority, self)
+            path, message = queue.waiting[0]
+            if not (message[2] >> 6 & 1 or path.receive.take_place(now)):
+                path.there.want_place(priority, self)
                 return
             queue.waiting.popleft()
-            self._depart(queue, priority, target, message, now, now)
+            self._depart(queue, path, message, now, now)
 
-    def _depart(self, queue: _Transmit, priority: int, target: int, message: bytes, first: int, last: int) -> None:
-        way = self.fabric.network.way(self.host, target, priority)
-        arrival = way.carry(
-            len(message), first, last, partial(self._on_way, queue, priority, target, message), whole=True
-        )
+    def _depart(self, queue: _Transmit, path: _Path, message: bytes, first: int, last: int) -> None:
+        size = len(message)
+        way = path.way or self.fabric.network.way(self.host, path.target, path.priority)
+        arrival = way.pass_freely(size, first, last)
+        if arrival < 0:
+            then = partial(self._on_way, queue, path, message)
+            arrival = way.carry(size, first, last, then, ~arrival, whole=True)
         if arrival:
-            self._on_way(queue, priority, target, message, arrival)
+            self._on_way(queue, path, message, arrival)
 
-    def _on_way(self, queue: _Transmit, priority: int, target: int, message: bytes, arrival: int) -> None:
+    def _on_way(self, queue: _Transmit, path: _Path, message: bytes, arrival: int) -> None:
         """The message has found its way: it is out of the queue, and its arrival is known."""
         queue.used -= 1
         queue.sent += 1
@@ -209,33 +262,18 @@ class Niu:
             for tell in wanted:
                 self.kernel.amid(tell)
         if self._random is not None:
-            arrival = self._put_off(arrival, target, priority, self._random)
-        self.kernel.at(arrival, self.fabric.niu(target).land, priority, message)
+            arrival = self._put_off(arrival, path, self._random)
+        self.kernel.call(arrival, partial(path.there.land, message))
 
-    def _put_off(self, arrival: int, target: int, priority: int, random: Random) -> int:
+    def _put_off(self, arrival: int, path: _Path, random: Random) -> int:
         """Delay an arrival as far as the order of delivery allows."""
         arrival += random.randrange(self._spread)
         if self.fabric.fifo:
-            arrival = max(arrival, self._last.get((target, priority), 0))
-            self._last[target, priority] = arrival
+            arrival = max(arrival, self._last.get(path, 0))
+            self._last[path] = arrival
         return arrival
 
     # -- receiving -----------------------------------------------------------------------------
-
-    def take_place(self, priority: int) -> bool:
-        """Take a place in a receive queue for a message that sets out, if one is free now."""
-        queue = self._receive[priority]
-        freeing = queue.freeing
-        while freeing and freeing[0] <= self.kernel.now:
-            freeing.popleft()
-            queue.free += 1
-        if not queue.free or queue.sources:
-            return False
-        queue.free -= 1
-        taken = queue.capacity - queue.free
-        if taken > queue.most:
-            queue.most = taken
-        return True
 
     def want_place(self, priority: int, source: Niu) -> None:
         """Give the first message that waits at `source` the next place that becomes free."""
@@ -244,9 +282,10 @@ class Niu:
         while queue.freeing:
             self.kernel.at(max(queue.freeing.popleft(), self.kernel.now), self._freed, priority)
 
-    def land(self, priority: int, message: bytes) -> None:
+    def land(self, message: bytes) -> None:
         """Store a message that has arrived; a grant goes to the RDMA engine."""
-        if message[2] >> 6 & 1:
+        priority = message[2] >> 5  # and the kind
+        if priority > HIGH:
             self.rdma_out.granted(*_GRANT.unpack_from(message, HEADER))
             return
         queue = self._receive[priority]

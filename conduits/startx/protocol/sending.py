@@ -35,38 +35,48 @@ class SendingTransport(Protocol):
 
 
 class PacketSend:
-    """Some packets to one host.
+    """Some packets to one host; one serves all sends of a rank, which is in one at a time.
 
     Args:
         transport: the sender.
-        priority: `LOW` or `HIGH`.
-        target: the host.
-        packets: what to send, at least one; used up.
-        then: called in the event of the last store; the processor is busy until `cpu.free`.
+
+    Attributes:
+        rank: its rank, for errors.
     """
 
-    __slots__ = ("_packets", "_priority", "_target", "_then", "_transport", "rank")
+    __slots__ = ("_driver", "_packets", "_priority", "_target", "_then", "_transport", "rank")
 
-    def __init__(
-        self, transport: SendingTransport, priority: int, target: int, packets: list[Packet], then: Then
-    ) -> None:
+    _packets: list[Packet]
+    _priority: int
+    _target: int
+    _then: Then
+
+    def __init__(self, transport: SendingTransport) -> None:
         self._transport = transport
+        self._driver = transport.driver
+        self.rank = transport.rank
+
+    def begin(self, priority: int, target: int, packets: list[Packet], then: Then) -> None:
+        """Begin now.
+
+        Args:
+            priority: `LOW` or `HIGH`.
+            target: the host.
+            packets: what to send, at least one; used up.
+            then: called in the event of the last store; the processor is busy until `cpu.free`.
+        """
         self._priority = priority
         self._target = target
         self._packets = packets
         self._then = then
-        self.rank = transport.rank
-
-    def start(self) -> None:
-        """Begin now."""
-        if self._priority:
-            self._transport.driver.hold(self._next)
+        if priority:
+            self._driver.hold(self._next)
         else:
             self._next()
 
     def _next(self) -> None:
         transport = self._transport
-        if self._priority and not transport.driver.room(HIGH):
+        if self._priority and not self._driver.room(HIGH):
             transport.niu.when_room(HIGH, self._next)
             return
         lock = transport.smp.lock
@@ -79,7 +89,7 @@ class PacketSend:
     def _locked(self) -> None:
         lock = self._transport.smp.lock
         assert lock is not None
-        if self._priority and not self._transport.driver.room(HIGH):  # somebody else was faster
+        if self._priority and not self._driver.room(HIGH):  # somebody else was faster
             lock.leave(self._transport.kernel.now)
             self._transport.niu.when_room(HIGH, self._next)
             return
@@ -99,14 +109,15 @@ class PacketSend:
             transport.kernel.call(transport.cpu.free, self._next)
             return
         if self._priority:
-            transport.driver.release(transport.cpu.free)
-        self._then()
+            self._driver.release(transport.cpu.free)
+        then = self._then
+        then()
 
     def store(self, tag: int, payload: bytes, after: int) -> int:
         """Store one packet, beginning `after` picoseconds from now; return how long that takes."""
         transport = self._transport
         transport.packets_sent += 1
-        took = transport.driver.send(self._priority, self._target, tag, payload, after)
+        took = self._driver.send(self._priority, self._target, tag, payload, after)
         if not self._priority:
             transport.smp.give_back(1)
         return took

@@ -42,7 +42,7 @@ class SmpTransport(Protocol):
     rank: int
     port: TransportPort
 
-    def put(self, payload: bytes, source: int, slot: int, is_reply: int, kind: int) -> None:
+    def put(self, packet: bytes, tag: int) -> None:
         """Take a packet for this rank, whichever process has loaded it."""
 
     def open(self, request: TransferRequest, source: int, by: StartXProcess, after: int) -> int:
@@ -74,10 +74,13 @@ class Smp:
         self.transports: list[SmpTransport] = []
         self.reserved = 0
         self._wanting: list[SmpTransport] = []
-        self.niu.on_arrival.append(self.tell)
+        if self.lock is not None:
+            self.niu.on_arrival.append(self.tell)
 
     def join(self, transport: SmpTransport) -> StartXProcess:
         """Open the NIU for another process."""
+        if self.lock is None:
+            self.niu.on_arrival.append(transport.port.arrived)  # as `tell`, without a call
         self.transports.append(transport)
         return self.cluster.process(transport.rank)
 

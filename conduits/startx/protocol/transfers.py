@@ -129,7 +129,7 @@ class RdmaChannel:
         tag = transport.tag(outgoing.dest, outgoing.slot, self.is_reply, kind)
         target = transport.port.hosts[outgoing.dest]
         priority = HIGH if self.is_reply else LOW
-        PacketSend(transport, priority, target, [(tag, payload)], lambda: done(transport.cpu.free, True)).start()
+        PacketSend(transport).begin(priority, target, [(tag, payload)], lambda: done(transport.cpu.free, True))
 
     def _size(self, outgoing: OutgoingRdma) -> int:
         return min(outgoing.message.nbytes - outgoing.position, self._buffer.nbytes)

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from conduit.contract import LONG, Message, Unhandled
+from conduit.contract import LONG, REQUEST, Message, Unhandled
 from conduit.sim import Memory
 from conduit.simnet import SimulatedPort, Transport
 from conduit.simnet.chain import Chain, Done, Steps
@@ -45,6 +45,13 @@ class StartXTransport(Transport):
 
     miss_ps = POLL_PS
 
+    __slots__ = (
+        "_area_bytes", "_areas", "_built", "_crossover", "_cut_short", "_finds", "_first", "_free", "_hosts", "_inbox",
+        "_loads", "_missing", "_outstanding", "_post", "_ranks", "_reception", "_replies", "_requests", "_send",
+        "config", "cpu", "driver", "kernel", "local", "niu", "packets_filed", "packets_loaded", "packets_sent",
+        "parts_received", "parts_sent", "rank", "smp", "uncopied",
+    )  # fmt: skip
+
     def __init__(self, port: SimulatedPort, smp: Smp, config: StartXConfig) -> None:
         super().__init__(port)
         self.config = config
@@ -55,6 +62,7 @@ class StartXTransport(Transport):
         self.niu = smp.niu
         self.local = len(smp.transports)
         self._first = config.cluster.first
+        self._hosts = config.cluster.hosts
         self._ranks = len(config.cluster.hosts)
         self._crossover = config.crossover
         self.driver = smp.join(self)
@@ -63,7 +71,10 @@ class StartXTransport(Transport):
         self.packets_sent = self.packets_loaded = self.packets_filed = self.parts_sent = self.parts_received = 0
         self._free = list(range(config.slots - 1, -1, -1))
         self._outstanding: dict[int, int] = {}
-        self._inbox: deque[tuple[bytes, int, int, int]] = deque()
+        self._inbox: deque[Message] = deque()
+        self._post = PacketSend(self)
+        self._built: tuple[int, int, int, Message, Then] | None = None  # what is about to be sent
+        self._send = self._send_built  # made once, since every message needs it
         # Where messages of several packets are put together: for each slot of each requester, and for replies.
         self._area_bytes = wire.HEAD_BYTES + wire.MORE_BYTES * (config.packets - 1)
         self._areas = Memory((self._ranks + 1) * config.slots * self._area_bytes, self._area_bytes)
@@ -76,7 +87,7 @@ class StartXTransport(Transport):
 
     def tag(self, dest: int, slot: int, is_reply: int, kind: int) -> int:
         """Return the software's header word of a packet to rank `dest`."""
-        local = dest - self._first[self.port.hosts[dest]]
+        local = dest - self._first[self._hosts[dest]]
         return wire.tag(self.rank, slot, is_reply, kind, local)
 
     # -- sending -------------------------------------------------------------------------------
@@ -95,7 +106,8 @@ class StartXTransport(Transport):
         if message.word & LONG and message.nbytes > self._crossover:
             Chain(self.kernel, self.cpu, self._requests.send(OutgoingRdma(message, dest, slot)), then)
         else:
-            self.kernel.soon(self.cpu.free, partial(self._send_request, dest, slot, message, then))
+            self._built = LOW, dest, slot, message, then
+            self.kernel.soon(self.cpu.free, self._send)
 
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
         """Send in high priority, for which the requester has set a place aside."""
@@ -103,23 +115,25 @@ class StartXTransport(Transport):
         if reply.word & LONG and reply.nbytes > self._crossover:
             Chain(self.kernel, self.cpu, self._replies.send(OutgoingRdma(reply, request.source, request.slot)), then)
         else:
-            send = partial(self._send_reply, request.source, request.slot, reply, then)
-            self.kernel.soon(self.cpu.free, send)
+            self._built = HIGH, request.source, request.slot, reply, then
+            self.kernel.soon(self.cpu.free, self._send)
 
-    def _send_request(self, dest: int, slot: int, message: Message, then: Then) -> None:
-        packets = self._cut(dest, slot, 0, message)
-        self.smp.give_back(self.config.packets - len(packets))
-        PacketSend(self, LOW, self.port.hosts[dest], packets, then).start()
-
-    def _send_reply(self, dest: int, slot: int, message: Message, then: Then) -> None:
-        PacketSend(self, HIGH, self.port.hosts[dest], self._cut(dest, slot, 1, message), then).start()
+    def _send_built(self) -> None:
+        """Send what has been built by now; a rank is in one send at a time."""
+        assert self._built is not None
+        priority, dest, slot, message, then = self._built
+        packets = self._cut(dest, slot, int(priority == HIGH), message)
+        if priority == LOW:
+            self.smp.give_back(self.config.packets - len(packets))
+        self._post.begin(priority, self._hosts[dest], packets, then)
 
     def _cut(self, dest: int, slot: int, is_reply: int, message: Message) -> list[tuple[int, bytes]]:
         """Return the packets of a message that goes without RDMA."""
         stream = wire.head(message)
-        if message.nbytes:
-            stream += message.payload
         head = self.tag(dest, slot, is_reply, wire.HEAD)
+        if not message.nbytes:
+            return [(head, stream)]  # in one packet, and in whole words
+        stream += message.payload
         if len(stream) <= wire.HEAD_BYTES:
             return [(head, wire.padded(stream))]
         more = self.tag(dest, slot, is_reply, wire.MORE)
@@ -140,7 +154,8 @@ class StartXTransport(Transport):
     def take(self) -> Message | None:
         """Return the next message of this rank's inbox; load packets until there is one, then do what is due."""
         niu = self.niu
-        while not self._inbox and (niu.high or niu.low):
+        inbox = self._inbox
+        while not inbox and (niu.high or niu.low):
             if not self._loads:
                 self._cut_short = True
                 break
@@ -149,8 +164,8 @@ class StartXTransport(Transport):
                 Chain(self.kernel, self.cpu, self._load_shared(), self.port.resume_pass)
                 return LATER
             self._file(self._load(self.cpu.free))
-        if self._inbox:
-            return self._decode()
+        if inbox:
+            return self._take_in(inbox.popleft())
         if self._finds:
             self._finds = False
             if not self._cut_short:
@@ -206,19 +221,24 @@ class StartXTransport(Transport):
 
     def _file(self, packet: bytes) -> None:
         """Put a packet into the inbox of the rank that it is for."""
-        tag, payload = tag_of(packet), packet[8:]
+        tag = tag_of(packet)
         transport = self.smp.transports[tag >> 27]
-        transport.put(payload, tag & 0xFFFF, tag >> 16 & 255, tag >> 24 & 1, tag >> 25 & 3)
+        transport.put(packet, tag)
         if transport is not self:
             transport.port.notify()
 
-    def put(self, payload: bytes, source: int, slot: int, is_reply: int, kind: int) -> None:
+    def put(self, packet: bytes, tag: int) -> None:
         """Take a packet for this rank, whichever process has loaded it."""
-        if kind == wire.HEAD and (wire.is_short(payload) or wire.stream_packets(payload) == 1):
+        message = wire.short(packet)
+        if message is not None:
+            self._inbox.append(message)
+            return
+        payload, source, slot, is_reply, kind = packet[8:], tag & 0xFFFF, tag >> 16 & 255, tag >> 24 & 1, tag >> 25 & 3
+        if kind == wire.HEAD and wire.stream_packets(payload) == 1:
             if wire.goes_by_rdma(payload):
                 self._reception.head(payload, source, slot, is_reply)
             else:
-                self._inbox.append((payload, source, slot, is_reply))
+                self.deliver(payload, source, slot, is_reply)
         elif kind == wire.ASK:
             self._reception.ask(payload, source, slot, is_reply)
         else:
@@ -238,26 +258,24 @@ class StartXTransport(Transport):
         came += 1
         if came == needed:
             del self._missing[area]
-            self._inbox.append((self._areas.read(start, self._area_bytes), source, slot, is_reply))
+            self.deliver(self._areas.read(start, self._area_bytes), source, slot, is_reply)
         else:
             self._missing[area] = (came, needed)
 
     def deliver(self, stream: bytes, source: int, slot: int, is_reply: int) -> None:
-        """Take a message whose payload is in the segment."""
-        self._inbox.append((stream, source, slot, is_reply))
+        """Take a whole message; one that came by RDMA has its payload in the segment."""
+        self._inbox.append(wire.message(stream, source, slot, is_reply))
 
-    def _decode(self) -> Message:
-        """Decode the next message of the inbox; a reply frees its slot."""
+    def _take_in(self, message: Message) -> Message:
+        """Return the next message of the inbox, with a long payload in the segment; a reply frees its slot."""
         self.cpu.free += DISPATCH_PS
-        stream, source, slot, is_reply = self._inbox.popleft()
-        message = wire.message(stream, source, slot, is_reply)
         if message.payload and message.word & LONG:
             self.cpu.free += self.config.cluster.host.copy_ticks(message.nbytes)
             self.port.memory.write(message.offset, message.payload)
             message.payload = b""
-        if is_reply:
-            del self._outstanding[slot]
-            self._free.append(slot)
+        if not message.word & REQUEST:
+            del self._outstanding[message.slot]
+            self._free.append(message.slot)
         return message
 
     # -- rendezvous ----------------------------------------------------------------------------
@@ -281,7 +299,7 @@ class StartXTransport(Transport):
         """Give the next grant, to whichever rank of this host it is with."""
         request = yield self._book
         if request is not None:
-            yield Granting(self, request).begin
+            yield Granting(self, request).grant
 
     def _book(self, done: Done) -> None:
         """Take the next request; another process may have been faster."""
@@ -320,7 +338,7 @@ class StartXTransport(Transport):
 
     def unhandled(self) -> list[Unhandled]:
         """Return what these messages are, by their heads."""
-        found = [Unhandled(source, wire.word_of(stream, reply)) for stream, source, _, reply in self._inbox]
+        found = [Unhandled(message.source, message.word) for message in self._inbox]
         for packet in (*self.niu.high, *self.niu.low):
             tag = tag_of(packet)
             if tag >> 27 == self.local and tag >> 25 & 3 == wire.HEAD:
@@ -346,23 +364,23 @@ class Granting(PacketSend):
         request: what is granted.
     """
 
-    __slots__ = ("_receiver", "_request")
+    __slots__ = ("_receiver", "_request", "_to")
 
     def __init__(self, transport: StartXTransport, request: TransferRequest) -> None:
-        super().__init__(transport, HIGH, transport.port.hosts[request.source], [(0, b"")], transport.port.resume_pass)
+        super().__init__(transport)
         self._receiver = transport.smp.transports[request.target - transport.config.cluster.first[transport.port.host]]
         self._request = request
+        self._to = transport.port.hosts[request.source]
 
-    def begin(self, done: Done) -> None:
-        """Begin, as an act of a chain."""
-        cpu, before = self._transport.cpu, self._then
+    def grant(self, done: Done) -> None:
+        """Store the grant, as an act of a chain."""
+        cpu = self._transport.cpu
 
         def over() -> None:
-            self._then = before  # what ends a chain holds it, and the chain holds its last act, which is of this
+            del self._then  # what ends a chain holds it, and the chain holds its last act, which is of this
             done(cpu.free)
 
-        self._then = over
-        self.start()
+        self.begin(HIGH, self._to, [(0, b"")], over)
 
     def store(self, tag: int, payload: bytes, after: int) -> int:
         """Open the engine and store the grant."""
