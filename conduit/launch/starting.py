@@ -26,6 +26,7 @@ from conduit.errors import ConduitError
 from conduit.launch import interrupts, output, stall, terminal
 from conduit.launch.errors import raised_same, raised_too, warnings_of
 from conduit.launch.reports.words import named
+from conduit.launch.tied import tied
 
 WORDS: ContextVar[tuple[str, ...]] = ContextVar("conduit.words", default=())
 """The words after `conduit` of the command that runs, for who has to start it once more as processes."""
@@ -125,7 +126,7 @@ class _Launcher:
         try:
             # In a session of its own, so that Ctrl-C reaches this process alone.
             self._process = subprocess.Popen(
-                command,
+                tied(command),
                 env=dict(environment),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,

@@ -1,10 +1,13 @@
 """A process that ends before all have found one another ends the job: the others wait for it and cannot know."""
 
+import os
+import signal
 import sys
+import time
 
 import pytest
 
-from .conftest import MPI
+from .conftest import MPI, PATIENCE_S, processes_in
 
 pytestmark = pytest.mark.slow
 
@@ -69,3 +72,32 @@ def test_a_benchmark_ends_likewise(shell):
     done = shell.end(process)
     assert done.status not in (0, None)
     assert done.err.count("before the processes had found one another") == 1
+
+
+ENDLESS = """
+import pathlib
+import time
+
+
+async def main(ep):
+    await ep.attach()
+    pathlib.Path(f"rank{ep.rank}").touch()
+    while True:
+        time.sleep(0.1)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell of a parent's end")
+def test_processes_end_when_the_command_is_killed(shell):
+    command = shell.begin(sys.executable, "-m", "conduit", "run", shell.file(ENDLESS), "--conduit", MPI, "--ranks", 2)
+    limit = time.monotonic() + PATIENCE_S
+    while not all((shell.folder / f"rank{rank}").exists() for rank in range(2)) and time.monotonic() < limit:
+        time.sleep(0.05)
+    command.kill()
+    assert shell.end(command).status == -9
+    limit = time.monotonic() + SOON_S
+    while (left := processes_in(str(shell.folder))) and time.monotonic() < limit:
+        time.sleep(0.05)
+    for each in left:
+        os.kill(each, signal.SIGKILL)
+    assert not left
