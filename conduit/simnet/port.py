@@ -102,7 +102,7 @@ class SimulatedPort(Port):
     """
 
     __slots__ = (
-        "_after_pass", "_attention", "_begin", "_calls", "_chosen", "_end", "_job_scope", "_left",
+        "_after_pass", "_attention", "_begin", "_behind", "_calls", "_chosen", "_end", "_job_scope", "_left",
         "_look_later", "_loop_start", "_memory", "_miss_ps", "_next", "_notice", "_notice_at", "_only", "_pass_over",
         "_passes", "_polls", "_run_in_context", "_sending", "_sent", "_shielded", "_shielded_at", "_take", "_turn",
         "blocked", "conduit", "core", "cpu", "hooks", "host", "hosts", "in_flight", "kernel", "ledger", "memory",
@@ -132,7 +132,8 @@ class SimulatedPort(Port):
         self._notice_at = NEVER
         self._passes = 0
         self._left = 0  # messages that the pass may still handle
-        self._turn = 0  # index of the transport that was looked at last
+        self._turn = 0  # index of the transport that has given the last message
+        self._behind: list[list[tuple[int, Callable[[], Message | None]]]] = []  # those behind each, and it itself
         self._only: Transport | None = None  # the transport, where it is the only one
         self._attention = False  # whether a poll may find something; always true when it would
         self._take: Callable[[], Message | None] = self._take_in_turn
@@ -416,7 +417,11 @@ class SimulatedPort(Port):
         self.transports.append(transport)
         alone = len(self.transports) == 1
         self._only = self._sending.network = transport if alone else None
-        self._take = transport.take if alone else self._take_in_turn
+        self._take = transport.take
+        if not alone:
+            self._take = self._take_in_turn
+            takes = [(index, each.take) for index, each in enumerate(self.transports)]
+            self._behind = [takes[index + 1 :] + takes[: index + 1] for index in range(len(takes))]
         plain = Transport  # what a transport does not define does nothing
         self._begin = _together(
             [each.begin_pass for each in self.transports if type(each).begin_pass is not plain.begin_pass]
@@ -712,11 +717,10 @@ class SimulatedPort(Port):
 
     def _take_in_turn(self) -> Message | None:
         """Return the next message, from each transport in turn so that none is starved."""
-        transports = self.transports
-        for _ in transports:
-            self._turn = (self._turn + 1) % len(transports)
-            message = transports[self._turn].take()
+        for index, take in self._behind[self._turn]:
+            message = take()
             if message is not None:
+                self._turn = index
                 return message
         return None
 
