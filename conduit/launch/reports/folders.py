@@ -5,13 +5,17 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import site
 import sysconfig
 from functools import cache
 from importlib.machinery import ModuleSpec
 
 from conduit.launch import registry
 
-_LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib")})
+_INSTALLED = (*site.getsitepackages(), site.getusersitepackages())  # those of the system and of the user too
+_LIBRARIES = tuple(
+    {path + os.sep for path in (*map(sysconfig.get_path, ("stdlib", "purelib", "platlib")), *_INSTALLED)}
+)
 _PROGRAMS = ("benchmarks", "commands", "conformance")
 
 
