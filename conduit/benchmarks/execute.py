@@ -23,7 +23,7 @@ from conduit.benchmarks.record import Record, RecordList, merge, middle
 from conduit.benchmarks.report import ConduitResults, Rate, print_runs, runs_as_csv, runs_as_json
 from conduit.benchmarks.views import SizeMark, View, drawn_sections, message_marks
 from conduit.contract import Limits, RankKind
-from conduit.launch import output, processes
+from conduit.launch import interrupts, output, processes
 from conduit.launch.process import INTERRUPTED
 from conduit.launch.registry import Spec, parse_spec
 from conduit.launch.tracing import tracing
@@ -176,15 +176,19 @@ def _in_processes(options: BenchmarkOptions, spec: Spec, number: int, console: C
 
 @contextmanager
 def _nothing_yet(progress: Progress) -> Iterator[None]:
-    """Say, where Ctrl-C comes before the first row, how far that is."""
+    """Say, where Ctrl-C comes before the first row, how far that is; then it is not said once more at the end."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit) as error:
         if not _interrupted(error):
             raise
+        pressed = KeyboardInterrupt()
+        if interrupts.is_told(error):
+            interrupts.told(pressed)
         if output.tells_the_end() and (where := progress.where()):
             print(f"interrupted before the first row was complete, in {where}", file=sys.stderr)
-        raise KeyboardInterrupt from None
+            interrupts.told(pressed)
+        raise pressed from None
 
 
 def _interrupted(error: BaseException) -> bool:

@@ -19,7 +19,7 @@ from conduit.core.arguments import shown
 from conduit.core.steps import steps_from, steps_of
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch.misuse import STARTED
-from conduit.launch.reports.folders import is_between, is_own
+from conduit.launch.reports.folders import is_below, is_between, is_library, is_of_project, is_own
 from conduit.launch.timeouts import cancelled
 
 P = ParamSpec("P")
@@ -67,7 +67,7 @@ def trim_tracebacks(function: Callable[P, T]) -> Callable[P, T]:
         try:
             return function(*args, **kwargs)
         except BaseException as error:
-            trim(error)
+            trim(error, keep_libraries=False)
             raise
 
     return call
@@ -79,7 +79,7 @@ def _trim_awaited(function: Callable[P, Any]) -> Callable[P, Any]:
         try:
             return await function(*args, **kwargs)
         except BaseException as error:
-            trim(error)
+            trim(error, keep_libraries=False)
             raise
 
     return call
@@ -98,11 +98,16 @@ def program_frame() -> tuple[FrameType | None, int]:
     return frame, level
 
 
-def trim(error: BaseException) -> None:
+def trim(error: BaseException, *, keep_libraries: bool = True) -> None:
     """Take the lines of this package out of the traceback of an error, and out of those of what led to it.
 
     The last ones stay where the error is not one that this package raises on purpose: it may be a fault of its own.
     Where nothing of a program is left of what an error of this package came up in, Python has nothing to say of that.
+
+    Args:
+        error: changed.
+        keep_libraries: whether those of numpy, say, stay which the program's last line has called; of errors that
+            come out of no job they do.
     """
     if _WHOLE.get() or os.environ.get(WHOLE):
         return
@@ -113,7 +118,9 @@ def trim(error: BaseException) -> None:
         if id(each) in seen:
             continue
         seen.add(id(each))
-        each.__traceback__ = programs_part(each.__traceback__, keep_end=not _on_purpose(each))
+        each.__traceback__ = programs_part(
+            each.__traceback__, keep_end=not _on_purpose(each), keep_libraries=keep_libraries
+        )
         if isinstance(each, ConduitError) and each.__context__ is not None and each.__cause__ is None:
             _hide_own_context(each)
         if isinstance(each, trio.TooSlowError) and any(cancelled(each.__context__)):
@@ -126,14 +133,17 @@ def trim(error: BaseException) -> None:
             waiting += each.exceptions
 
 
-def programs_part(step: TracebackType | None, *, keep_end: bool) -> TracebackType | None:
+def programs_part(step: TracebackType | None, *, keep_end: bool, keep_libraries: bool = True) -> TracebackType | None:
     """Return a traceback without the lines of this package.
 
     Args:
         step: the traceback.
         keep_end: whether those behind the program's last line stay.
+        keep_libraries: whether what that line has called of a library stays.
     """
     steps = steps_from(step)
+    if not keep_libraries:
+        steps = _without_libraries(steps, keep_end=keep_end)
     programs = [number for number, each in enumerate(steps) if not is_between(each.tb_frame.f_code.co_filename)]
     after = programs[-1] + 1 if programs else 0
     shown = [steps[number] for number in programs] + (steps[after:] if keep_end else [])
@@ -141,6 +151,22 @@ def programs_part(step: TracebackType | None, *, keep_end: bool) -> TracebackTyp
     for each in reversed(shown):
         rest = TracebackType(rest, each.tb_frame, each.tb_lasti, each.tb_lineno)
     return rest
+
+
+def _without_libraries(steps: list[TracebackType], *, keep_end: bool) -> list[TracebackType]:
+    """Return steps up to the program's last line where only libraries, and Trio, come behind it.
+
+    All are returned where the program is installed itself: which other packages are its own is not known.  So they are
+    where this package, which may be at fault, comes behind that line.
+    """
+    files = [each.tb_frame.f_code.co_filename for each in steps]
+    users = [file for file in files if not is_between(file) and not is_of_project(file)]
+    if not users or is_library(users[0]):
+        return steps
+    last = max(number for number, file in enumerate(files) if not is_between(file) and not is_library(file))
+    if keep_end and not all(is_library(file) or is_below(file) for file in files[last + 1 :]):
+        return steps
+    return steps[: last + 1]
 
 
 def _is_started(error: BaseException) -> bool:

@@ -87,8 +87,10 @@ def _improve(error: BaseException) -> None:
     from conduit.launch.hints import hint
     from conduit.launch.tracebacks import trim
 
-    text = hint(error)
-    if text and text != str(error) and text not in getattr(error, "__notes__", ()):
+    notes = getattr(error, "__notes__", ())
+    of_job = any(note.startswith("raised by rank ") for note in notes)  # which has said it, with all lines
+    text = "" if of_job else hint(error)
+    if text and text != str(error) and text not in notes:
         error.add_note(text)
     trim(error)
     between = {_STARTER, _LOOP} if isinstance(error, ConduitError) else {_STARTER}

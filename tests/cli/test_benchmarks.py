@@ -265,6 +265,26 @@ def test_ctrl_c_before_the_first_row_prints_none(command, monkeypatch):
     assert "AMShort" not in out
 
 
+@pytest.mark.parametrize("conduits", [["loggp"], ["loggp", "sci"]])
+def test_ctrl_c_before_the_first_row_is_told_once_with_how_far_that_is(command, monkeypatch, conduits):
+    begun = 0
+    advance = Progress.advance
+
+    def interrupted(self, doing=""):
+        nonlocal begun
+        advance(self, doing)
+        begun += 1
+        if begun == 4 * len(conduits) - 3:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Progress, "advance", interrupted)
+    words = [word for each in conduits for word in ("--conduit", each)]
+    status, out, err = command("testam", *words, "--sections", "A", "--iterations", "1")
+    where = "step 1 of 4, AMShort ping-pong roundtrip ReqRep"
+    assert (status, err) == (130, f"interrupted before the first row was complete, in {where}\n")
+    assert out.count("AMShort") == 4 * (len(conduits) - 1)
+
+
 LONG = "AMMedium ping-pong roundtrip ReqRep"
 
 

@@ -3,9 +3,11 @@
 import re
 import textwrap
 
+import numpy as np
 import pytest
 
 import conduit
+from conduit.launch.reports import folders
 
 
 @pytest.fixture
@@ -370,3 +372,52 @@ def test_the_source_shown_is_that_which_ran(command, tmp_path, monkeypatch):
         "import os\nasync def main(ep):\n    open(__file__, 'w').close()\n    os.chdir('/')\n    raise ValueError\n"
     )
     assert "    raise ValueError\n" in command("run", "prog.py").err
+
+
+INVERTS = """
+    import numpy as np
+    async def main(ep):
+        def h(token):
+            np.linalg.inv(np.zeros((3, 4)))
+        await ep.attach(h)
+"""
+SQUARE = "numpy.linalg.LinAlgError: Last 2 dimensions of the array must be square\n"
+
+
+def test_an_error_inside_a_library_ends_at_the_programs_line(shown):
+    assert shown(f"{INVERTS}        h(None)") == (
+        f'{TOP}  File "prog.py", line 6, in main\n'
+        "    h(None)\n"
+        '  File "prog.py", line 4, in h\n'
+        f"    np.linalg.inv(np.zeros((3, 4)))\n{SQUARE}"
+        "raised by rank 0 at T s\n"
+    )
+
+
+def test_so_does_one_that_a_handler_raises(shown):
+    text = shown(f"{INVERTS}        await ep.request_short(ep.rank, h)\n        await ep.poll()", "--ranks", "1")
+    assert text == (
+        f'{TOP}  File "prog.py", line 4, in h\n'
+        f"    np.linalg.inv(np.zeros((3, 4)))\n{SQUARE}"
+        "in handler 'h' on rank 0, for a request from rank 0\n"
+        "raised by rank 0 at T s\n"
+    )
+
+
+def test_the_lines_of_the_library_are_shown_where_that_is_wanted(shown):
+    text = shown(f"{INVERTS}        h(None)", "--traceback")
+    assert f'in inv\n    _assert_stacked_square(a)\n  File "{np.linalg.__path__[0]}' in text
+    assert text.endswith(f"{SQUARE}raised by rank 0 at T s\n")
+
+
+def test_a_program_that_lies_among_the_libraries_shows_its_lines(command, tmp_path, monkeypatch):
+    """As one that has been installed."""
+    monkeypatch.setattr(folders, "_LIBRARIES", (f"{tmp_path}/", *folders._LIBRARIES))
+    path = tmp_path / "prog.py"
+    path.write_text("def fail():\n    raise LookupError('mine')\nasync def main(ep):\n    fail()\n")
+    status, out, err = command("run", str(path), "--conduit", "loggp")
+    assert (status, out) == (1, "")
+    assert err.startswith(
+        f'{TOP}  File "{path}", line 4, in main\n    fail()\n  File "{path}", line 2, in fail\n'
+        "    raise LookupError('mine')\nLookupError: mine\nraised by rank 0"
+    )

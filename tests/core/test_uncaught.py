@@ -152,6 +152,20 @@ def test_an_error_that_is_not_of_this_package_is_shown_as_python_does(script):
     assert places(lines) == ['File "script.py", line 2, in <module>']
 
 
+def test_of_an_error_outside_of_a_job_the_lines_of_libraries_stay(script):
+    lines = script("import conduit, json\njson.loads('{')")
+    assert places(lines)[0] == 'File "script.py", line 2, in <module>'
+    assert len(places(lines)) > 2
+
+
+def test_what_a_job_has_said_of_an_error_is_not_said_once_more_of_its_lines(script):
+    source = "import asyncio, conduit\nasync def main(ep): await asyncio.Queue().get()\nconduit.run(main, ranks=1)"
+    lines = script(source)
+    assert places(lines) == ['File "script.py", line 3, in <module>', 'File "script.py", line 2, in main']
+    assert sum("programs run on Trio, where nothing of asyncio works" in line for line in lines) == 1
+    assert lines[-1].startswith("programs run on Trio, where nothing of asyncio works: write `send, receive = ")
+
+
 def test_the_whole_traceback_is_shown_where_that_is_wanted(script, monkeypatch):
     monkeypatch.setenv(WHOLE, "1")
     assert len(places(script("import conduit\nconduit.init()"))) == 2

@@ -203,7 +203,7 @@ def test_ctrl_c_before_the_first_row_says_where_the_ranks_were(shell):
     assert done.status == 130
     assert done.err.startswith("interrupted: where the ranks were")
     where = "step 1 of 4, AMShort ping-pong roundtrip ReqRep"
-    assert done.err.endswith(f"\ninterrupted before the first row was complete, in {where}\ninterrupted\n")
+    assert done.err.endswith(f"\ninterrupted before the first row was complete, in {where}\n")
     assert "AMShort" not in done.out
 
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import site
 import sysconfig
 from functools import cache
+from importlib.machinery import ModuleSpec
 
 from conduit.launch import registry
 
-_LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib")})
+_INSTALLED = (*site.getsitepackages(), site.getusersitepackages())  # those of the system and of the user too
+_LIBRARIES = tuple(
+    {path + os.sep for path in (*map(sysconfig.get_path, ("stdlib", "purelib", "platlib")), *_INSTALLED)}
+)
 _PROGRAMS = ("benchmarks", "commands", "conformance")
 
 
@@ -24,8 +29,21 @@ def is_own(file: str) -> bool:
 
 
 def is_library(file: str) -> bool:
-    """Say whether a file came with Python or was installed, as numpy: who called it is of interest."""
-    return file.startswith(_LIBRARIES) and not is_own(file)
+    """Say whether a file came with Python or was installed, as numpy: who called it is of interest.
+
+    Commands, benchmarks and suites of this project are none, wherever they are installed.
+    """
+    return file.startswith(_LIBRARIES) and not is_own(file) and not is_of_project(file)
+
+
+def is_of_project(file: str) -> bool:
+    """Say whether a file is in a package of this project, be it a program: a command, a benchmark, a suite."""
+    return file.startswith(_whole_folders())
+
+
+def is_below(file: str) -> bool:
+    """Say whether the lines of a file are those of what this package stands on: Trio, and how Python imports."""
+    return file.startswith(_folders_below())
 
 
 def is_between(file: str) -> bool:
@@ -35,16 +53,40 @@ def is_between(file: str) -> bool:
 
 @cache
 def _own_folders() -> tuple[str, ...]:
-    names = ["conduit", "trio", "outcome", *registry.layers(), *registry.conduit_modules()]
-    return ("<frozen ", *(path for name in dict.fromkeys(names) for path in _parts_of(name)))
+    return (*_folders_below(), *(path for name in _own_names() for path in _parts_of(name)))
+
+
+@cache
+def _folders_below() -> tuple[str, ...]:
+    return ("<frozen ", *(path for name in ("trio", "outcome") for path in _parts_of(name)))
+
+
+@cache
+def _whole_folders() -> tuple[str, ...]:
+    """Return the folders of this project's packages, with the programs in them."""
+    names = dict.fromkeys(name.partition(".")[0] for name in _own_names())
+    return tuple(folder + os.sep for name in names for folder in _folders_of(name))
+
+
+def _own_names() -> list[str]:
+    return list(dict.fromkeys(["conduit", *registry.layers(), *registry.conduit_modules()]))
+
+
+def _folders_of(package: str) -> list[str]:
+    spec = _spec_of(package)
+    return [] if spec is None else list(spec.submodule_search_locations or ())
+
+
+def _spec_of(module: str) -> ModuleSpec | None:
+    try:
+        return importlib.util.find_spec(module)
+    except (ImportError, ValueError):  # of a plugin that cannot be imported
+        return None
 
 
 def _parts_of(module: str) -> list[str]:
     """Return the files and folders of a package that are no programs; of a lone module its file."""
-    try:
-        spec = importlib.util.find_spec(module)
-    except (ImportError, ValueError):  # of a plugin that cannot be imported
-        return []
+    spec = _spec_of(module)
     if spec is None:
         return []
     if not spec.submodule_search_locations:
