@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
@@ -89,6 +89,29 @@ def check_trace(path: Path | None, specs: Iterable[Spec]) -> None:
                 f"--trace {path}: conduit '{spec.text}' runs in real time with all its ranks in one process, which "
                 "tells of none of them what it does; leave one of the two out"
             )
+
+
+def check_apart(program: Path, outputs: Mapping[str, Path | None]) -> None:
+    """Refuse a file for results that is the program itself, before anything is written to it.
+
+    Args:
+        program: the file of the program.
+        outputs: the files by the options that name them, without hyphens; None where none is wanted.
+
+    Raises:
+        BadRequest: one of them is the program, by whatever path.
+    """
+    for option, path in outputs.items():
+        if path is not None and path != STANDARD_OUTPUT and _same(path, program):
+            raise BadRequest(f"--{option}={path} is the program itself; give another file")
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Return whether two paths lead to one file that is there."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
 
 
 def write_file(option: str, path: Path, text: str) -> None:

@@ -22,6 +22,7 @@ from conduit.benchmarks.files import (
     STANDARD_OUTPUT,
     File,
     Folder,
+    check_apart,
     check_file,
     check_trace,
     json_text,
@@ -115,6 +116,7 @@ def run(
     if full_report is not None and not full_report.parent.is_dir():
         raise BadRequest(f"--full-report={full_report}: there is no folder {full_report.parent}; make it first")
     check_file("json", json)
+    check_apart(program, {"json": json, "trace": trace, "full-report": full_report})
     file = ProgramFile(program)
     runner = _runner(file)
     specs = [parse_spec(text) for text in conduit or (_default(runner),)]

@@ -285,6 +285,20 @@ def test_full_report_has_every_rank_as_text_or_as_json(run, tmp_path):
     assert report["causes"][0] == {"ranks": [0], "cycle": [], "direct": list(range(1, 40)), "in_turn": []}
 
 
+@pytest.mark.parametrize("option", ["json", "trace", "full-report"])
+def test_a_file_for_results_that_is_the_program_is_refused_before_it_runs(run, tmp_path, option):
+    """By another path too: a link, or one that goes round."""
+    source = 'print("runs")\nasync def main(ep): await ep.block_until(lambda: False)\n'
+    (tmp_path / "link.py").symlink_to(tmp_path / "program.py")
+    for path in (tmp_path / "program.py", tmp_path / "link.py", tmp_path / ".." / tmp_path.name / "program.py"):
+        assert run(source, f"--{option}", str(path)) == (
+            2,
+            "",
+            f"conduit run: --{option}={path} is the program itself; give another file\n",
+        )
+        assert (tmp_path / "program.py").read_text() == source
+
+
 def test_full_report_of_a_job_that_ends_well_is_not_written(run, tmp_path):
     assert run("async def main(ep): pass", "--full-report", str(tmp_path / "report.txt"))[0] == 0
     assert not list(tmp_path.glob("report.txt"))
