@@ -116,11 +116,11 @@ def run(
     if full_report is not None and not full_report.parent.is_dir():
         raise BadRequest(f"--full-report={full_report}: there is no folder {full_report.parent}; make it first")
     check_file("json", json)
-    check_apart(program, {"json": json, "trace": trace, "full-report": full_report})
     file = ProgramFile(program)
     runner = _runner(file)
     specs = [parse_spec(text) for text in conduit or (_default(runner),)]
     check_trace(trace, specs)
+    check_apart({"json": json, "trace": trace, "full-report": full_report}, program)
     reported = Reported(report, specs, file.path)
     part = os.environ.pop(_PART, "")
     if part:

@@ -299,6 +299,25 @@ def test_a_file_for_results_that_is_the_program_is_refused_before_it_runs(run, t
         assert (tmp_path / "program.py").read_text() == source
 
 
+def test_two_results_in_one_file_are_refused_before_it_runs(run, tmp_path):
+    """Whether the file is there or not; what is no file, as /dev/null, takes several."""
+    source = 'print("runs")\nasync def main(ep): pass\n'
+    path = tmp_path / "out"
+    for one, other in ((path, path), (path, tmp_path / ".." / tmp_path.name / "out")):
+        assert run(source, "--json", str(one), "--trace", str(other)) == (
+            2,
+            "",
+            f"conduit run: --json {one} and --trace {other} would be written to one file; name another for one of "
+            "them\n",
+        )
+    assert not path.exists()
+    path.touch()
+    (tmp_path / "link").hardlink_to(path)
+    assert run(source, "--trace", str(path), "--full-report", str(tmp_path / "link")).status == 2
+    assert run(source, "--json", "/dev/null", "--trace", "/dev/null").status == 0
+    assert run(source, "--json", str(path), "--trace", str(tmp_path / "other")).status == 0
+
+
 def test_full_report_of_a_job_that_ends_well_is_not_written(run, tmp_path):
     assert run("async def main(ep): pass", "--full-report", str(tmp_path / "report.txt"))[0] == 0
     assert not list(tmp_path.glob("report.txt"))
