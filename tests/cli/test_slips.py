@@ -467,6 +467,24 @@ LINES = {
         "Endpoint has no gasnet_AMRequestShort2; write `await ep.request_short(dest, handler, *args)`"
     ),
     CORE + "ep.AMGetMsgSource()": "Endpoint has no AMGetMsgSource; write `token.rank`, in a handler",
+    CORE + "await ep.request_short(1-ep.rank, h())": (
+        "ep.request_short calls h by itself: write `await ep.request_short(1 - ep.rank, h)`"
+    ),
+    CORE
+    + "await ep.request_short(1, h(7))": "ep.request_short calls h by itself: write `await ep.request_short(1, h, 7)`",
+    CORE + "await ep.request_short(1, h(None, 7), 8)": (
+        "ep.request_short calls h by itself: write `await ep.request_short(1, h, None, 7, 8)`"
+    ),
+    CORE + "def g(*_): pass\n    await ep.attach(g())": "ep.attach calls g by itself: write `await ep.attach(g)`",
+    CORE + "def g(*_): pass\n    await ep.attach(g)\n    await ep.request_short(1, g(), 8)": (
+        "ep.request_short calls g by itself: write `await ep.request_short(1, g, 8)`"
+    ),
+    CORE + "def g(token, payload): pass\n    await ep.attach(g)\n    await ep.request_medium(1, g(b'a'))": (
+        "ep.request_medium calls g by itself: write `await ep.request_medium(1, g, b'a')`"
+    ),
+    CORE + "def g(token, payload, n): pass\n    await ep.attach(g)\n    await ep.request_medium(1, g(7), b'a', 7)": (
+        "ep.request_medium calls g by itself: write `await ep.request_medium(1, g, b'a', 7)`"
+    ),
     # More of the other libraries.
     SHMEM + "await pe.max_to_all(a, a)": "PE has no max_to_all; write `await pe.max_reduce(target, source)`",
     SHMEM + "await pe.long_put(a, a, 1)": (
@@ -577,6 +595,12 @@ def test_a_slip_is_told_what_to_write_and_ends_in_the_users_line(shown, source):
 def test_a_slip_of_a_beginner_is_told_at_the_end(shown, source, said):
     words = ["5"] if "main(ep, n)" in source else []
     assert shown(source, "--", *words)[-1] == said
+
+
+def test_a_call_that_fails_where_its_value_is_wanted_is_not_told_to_be_given_as_a_function(shown):
+    lines = shown(EXTENDED + "def f(n): pass\n    await x.put(1, 0, f())")
+    assert lines[-1].startswith("raised by rank ")
+    assert not any("by itself" in line for line in lines)
 
 
 def test_a_handler_that_assigns_what_nobody_waits_for_is_not_told(shown):
