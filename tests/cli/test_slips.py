@@ -1175,6 +1175,58 @@ def test_a_barrier_that_is_notified_and_not_waited_for_is_told(command, tmp_path
     )
 
 
+NOT_COMPLETE = (
+    "warning from rank{}: no {} followed win.{} at prog.py:{}, so what it accesses may not be complete: write "
+)
+OF_WINDOW = "import numpy as np\nb, c = np.ones(4, 'u1'), np.ones(4, 'u1')\n" + WINDOW
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        (
+            OF_WINDOW + "await win.Fence()\n    await win.Put(b, 1 - ep.rank)\n    await win.Get(c, 1 - ep.rank, 4)",
+            [("s 0-1", "Fence", "Put", 9, "Fence()"), ("s 0-1", "Fence", "Get", 10, "Fence()")],
+        ),
+        (
+            OF_WINDOW.replace("comm=x", "comm=x, checks=False")
+            + "await win.Fence()\n    await win.Put(b, 1 - ep.rank)",
+            [("s 0-1", "Fence", "Put", 9, "Fence()")],
+        ),
+        (
+            OF_WINDOW.replace("Allocate(8", "Create(np.zeros(8, 'u1')")
+            + "await win.Lock(1 - ep.rank)\n    await win.Put(b, 1 - ep.rank)\n    await win.Flush(1 - ep.rank)\n    "
+            "for _ in range(3):\n        await win.Accumulate(c, 1 - ep.rank)",
+            [(" 0", "Unlock", "Accumulate", 12, "Unlock(1)"), (" 1", "Unlock", "Accumulate", 12, "Unlock(0)")],
+        ),
+        (
+            OF_WINDOW + "group = win.Get_group()\n    await win.Post(group)\n    await win.Start(group)\n    "
+            "await win.Put(b, 1 - ep.rank)",
+            [("s 0-1", "Complete", "Put", 11, "Complete()")],
+        ),
+        (
+            OF_WINDOW + "await win.Lock_all()\n    await win.Get(b, 1 - ep.rank)",
+            [("s 0-1", "Unlock_all", "Get", 9, "Unlock_all()")],
+        ),
+        (OF_WINDOW + "await win.Fence()\n    await win.Put(b, 1 - ep.rank)\n    await win.Fence()", []),
+        (
+            OF_WINDOW
+            + "await win.Fence()\n    await win.Get(b, 1 - ep.rank)\n    await win.Fence()\n    await win.Free()",
+            [],
+        ),
+    ],
+)
+def test_an_access_of_a_window_that_no_call_completes_is_told(command, tmp_path, monkeypatch, source, lines):
+    """As the call of the window that it is, and not as the put by which the window does it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(source)
+    outcome = command("run", "prog.py", "--conduit", "loggp")
+    assert outcome.status == 0
+    assert outcome.err == "".join(
+        f"{NOT_COMPLETE.format(*place)}`await win.{closing}` after it\n" for *place, closing in lines
+    )
+
+
 def test_a_broadcast_whose_result_is_not_kept_is_told(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "prog.py").write_text(
