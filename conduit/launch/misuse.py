@@ -140,7 +140,7 @@ def misuse(error: TypeError, ours: Callable[[object], bool]) -> str:
             f"{_shown(node)} is an ordinary iterator: write `for`, not `async for`" if failed.calls_ours(node) else ""
         )
     if "not subscriptable" in text and isinstance(failed.tree, ast.Subscript):
-        return _taken_by_index(failed, failed.tree) or nothing(error, ours)
+        return _taken_by_index(failed, failed.tree) or _reckoned(failed, methods=False) or nothing(error, ours)
     if text.endswith("object is not iterable") and (listed := _iterated(failed)):
         return listed
     if "await" in text:

@@ -299,6 +299,11 @@ LINES = {
         "h is a call that was awaited before, and a call is awaited once: keep what that gave, `value = await h`; a "
         "call whose name ends in _nb gives a handle, `h = await x.get_nb(...)`, and then `await h` gives the value"
     ),
+    EXTENDED + "h = await x.get_nb(1, 0, 8)\n    print(h[0])": "h is a Handle: write `await h` for its result",
+    EXTENDED + "h = await x.get_nb(1, 0, 8)\n    h[:4] = b'abcd'": "h is a Handle: write `await h` for its result",
+    EXTENDED + "h = await x.get_nb(1, 0, 8)\n    for each in h: pass": (
+        "h is a Handle: write `await h` for its result"
+    ),
     # A wrong number of arguments.
     CORE + "await ep.request_short()": "ep.request_short takes (dest, handler, *args)",
     CORE + "await ep.poll(1)": "ep.poll takes no arguments",
