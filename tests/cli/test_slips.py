@@ -490,6 +490,14 @@ LINES = {
     CORE + "def g(token, payload, n): pass\n    await ep.attach(g)\n    await ep.request_medium(1, g(7), b'a', 7)": (
         "ep.request_medium calls g by itself: write `await ep.request_medium(1, g, b'a', 7)`"
     ),
+    CORE + "def g(token, payload): pass\n    await ep.attach(g)\n    await ep.request_long(1, g, b'abcdefgh', -8)": (
+        "conduit.errors.BadRequest: ep.request_long: 8 bytes at offset=-8 are not inside the segment of rank 1, which "
+        "has 1048576 bytes; offsets begin at 0"
+    ),
+    CORE + "def g(token, payload): pass\n    await ep.attach(g)\n    await ep.request_long(1, g, b'abc', 1 << 20)": (
+        "conduit.errors.BadRequest: ep.request_long: 3 bytes at offset=1048576 are not inside the segment of rank 1, "
+        "which has 1048576 bytes; ask for a larger one with segment= or --segment"
+    ),
     # More of the other libraries.
     SHMEM + "await pe.max_to_all(a, a)": "PE has no max_to_all; write `await pe.max_reduce(target, source)`",
     SHMEM + "await pe.long_put(a, a, 1)": (
