@@ -373,6 +373,10 @@ class Handle(Generic[T_co]):
         """Requests that this rank sent for it, 0 where it needed none; of a collective its sends, large ones once."""
         return self.awaited.pieces
 
+    def disown(self) -> None:
+        """Let nobody be warned that it was not waited for: the layer above that has begun it knows."""
+        self._events.synced(self)
+
     def result(self) -> T_co:
         """Return the result of an operation that is done, without polling: the array, the value, or None.
 

@@ -4,8 +4,9 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
+from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -89,6 +90,44 @@ def check_trace(path: Path | None, specs: Iterable[Spec]) -> None:
                 f"--trace {path}: conduit '{spec.text}' runs in real time with all its ranks in one process, which "
                 "tells of none of them what it does; leave one of the two out"
             )
+
+
+def check_apart(outputs: Mapping[str, Path | None], program: Path | None = None) -> None:
+    """Refuse files for results of which one would overwrite another, or the program, before anything is written.
+
+    Args:
+        outputs: the files by the options that name them, without hyphens; None where none is wanted.
+        program: the file of the program, None for a command that has none.
+
+    Raises:
+        BadRequest: two of them are one file, by whatever path, or one of them is the program.
+    """
+    named = [(option, path) for option, path in outputs.items() if path is not None]
+    for option, path in named:
+        if program is not None and path != STANDARD_OUTPUT and _same(path, program):
+            raise BadRequest(f"--{option}={path} is the program itself; give another file")
+    for (first, one), (second, other) in combinations(named, 2):
+        if one == other == STANDARD_OUTPUT:
+            raise BadRequest(f"--{first} - and --{second} - would both be printed; name a file for one of them")
+        if STANDARD_OUTPUT not in (one, other) and _would_overwrite(one, other):
+            raise BadRequest(
+                f"--{first} {one} and --{second} {other} would be written to one file; name another for one of them"
+            )
+
+
+def _would_overwrite(one: Path, other: Path) -> bool:
+    """Return whether two paths lead to one place for a file; what is there and no file, as /dev/null, holds nothing."""
+    if one.exists() or other.exists():
+        return one.is_file() and _same(one, other)
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Return whether two paths lead to one file that is there."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
 
 
 def write_file(option: str, path: Path, text: str) -> None:

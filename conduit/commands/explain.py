@@ -6,11 +6,10 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from conduit.benchmarks.console import make_console, print_table, print_text
-from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_file, write_file
+from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_apart, check_file, write_file
 from conduit.benchmarks.integers import Size
 from conduit.benchmarks.names import ConduitName
 from conduit.commands.tables import grid
-from conduit.errors import BadRequest
 from conduit.launch.explanation import IN_PART, IN_PARTS, Explanation, explained, names_of, words_of
 from conduit.seeing.timeline.steps import HARDWARE
 
@@ -44,10 +43,9 @@ def explain(
         json: File for the parts and constants as JSON; - prints it in the place of the tables.
         svg: File for a picture of the parts as SVG.
     """
-    if json == svg == STANDARD_OUTPUT:
-        raise BadRequest("--json - and --svg - would both be printed; name a file for one of them")
     check_file("json", json)
     check_file("svg", svg)
+    check_apart({"json": json, "svg": svg})
     found = explained(conduit, size, category, op)
     if json is not None:
         write_file("json", json, found.to_json() + "\n")

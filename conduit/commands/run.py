@@ -21,6 +21,7 @@ from conduit.benchmarks.files import (
     STANDARD_OUTPUT,
     File,
     Folder,
+    check_apart,
     check_file,
     check_trace,
     json_text,
@@ -119,6 +120,7 @@ def run(
     runner = _runner(file)
     specs = [parse_spec(text) for text in conduit or (_default(runner),)]
     check_trace(trace, specs)
+    check_apart({"json": json, "trace": trace, "full-report": full_report}, program)
     reported = Reported(report, specs, file.path)
     part = os.environ.pop(_PART, "")
     if part:

@@ -173,9 +173,14 @@ def place(call: str, offset: Any, nbytes: int, size: int, dest: int) -> int:
     if nbytes and not 0 <= result <= size - nbytes:
         raise BadRequest(
             f"{call}: {nbytes} bytes at offset={shown(result)} are not inside the segment of rank {dest}, which has "
-            f"{size} bytes; ask for a larger one with segment= or --segment"
+            f"{size} bytes; {advice_inside(result)}"
         )
     return result
+
+
+def advice_inside(start: int) -> str:
+    """Return what to do where bytes from an offset are not all in a segment."""
+    return "offsets begin at 0" if start < 0 else "ask for a larger one with segment= or --segment"
 
 
 def auxiliary(call: str, offset: Any, nbytes: int, size: int, dest: int) -> int:

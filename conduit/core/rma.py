@@ -365,7 +365,7 @@ class Rma:
         if nbytes and not 0 <= first <= last <= size:
             raise BadRequest(
                 f"{call}: bytes {arguments.shown(first)} to {arguments.shown(last)} are not inside the segment of rank "
-                f"{dest}, which has {size} bytes; ask for a larger one with segment= or --segment"
+                f"{dest}, which has {size} bytes; {arguments.advice_inside(first)}"
             )
         return places
 

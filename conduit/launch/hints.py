@@ -23,6 +23,7 @@ from conduit.launch.misuse import (
     as_called,
     into_bytes,
     is_name,
+    made_handler,
     misuse,
     nothing,
     program_node,
@@ -80,7 +81,7 @@ def hint(error: BaseException) -> str:
         case trio.TooSlowError():
             return too_slow(error)
         case BadRequest():
-            return swapped(error, is_ours)
+            return swapped(error, is_ours) or made_handler(error, is_ours)
         case TypeError():
             return misuse(error, is_ours)
         case ValueError() if str(error) == "operation forbidden on released memoryview object":

@@ -9,7 +9,7 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Iterator
-from types import FrameType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +38,9 @@ _SWAPPED = re.compile(
     r"\w+=.* is an? \w+; give a shared array)",
     re.DOTALL,
 )
+_NO_HANDLER = re.compile(r"^[\w.]+: handler=.* (pass the function itself|is no function;|is a coroutine;)", re.DOTALL)
+_FUNCTIONS = {"main", "handler", "handlers", "predicate", "function"}
+"""What parameters that take functions of programs are called."""
 _PLAIN = (type(None), bool, int, float, str)
 _TIMEOUT = "; for a limit of time write `with trio.fail_after(seconds):` around the call"
 
@@ -137,7 +140,7 @@ def misuse(error: TypeError, ours: Callable[[object], bool]) -> str:
             f"{_shown(node)} is an ordinary iterator: write `for`, not `async for`" if failed.calls_ours(node) else ""
         )
     if "not subscriptable" in text and isinstance(failed.tree, ast.Subscript):
-        return _taken_by_index(failed, failed.tree) or nothing(error, ours)
+        return _taken_by_index(failed, failed.tree) or _reckoned(failed, methods=False) or nothing(error, ours)
     if text.endswith("object is not iterable") and (listed := _iterated(failed)):
         return listed
     if "await" in text:
@@ -249,15 +252,67 @@ def _besides(failed: ProgramNode, called: ast.expr) -> str:
 def _given_made(failed: ProgramNode) -> str:
     """Say how a function is given to what calls it, where a program gives a call of it: `conduit.run(main())`."""
     made = failed.tree
-    for each in written.nodes(failed.frame.f_code) if isinstance(made, ast.Call) else ():
-        if not (isinstance(each, ast.Call) and isinstance(made, ast.Call) and failed.function(each)):
-            continue
-        for given in each.args:
-            if written.same(given, made):
-                words = ", ".join(map(ast.unparse, [made.func, *made.args, *each.args[1:], *each.keywords]))
-                called, name = ast.unparse(each.func), ast.unparse(made.func)
-                return f"{called} calls {name} by itself: write `{called}({words})`"
+    for call, awaited in _calls_in(failed.frame.f_code) if isinstance(made, ast.Call) else ():
+        if isinstance(made, ast.Call) and (function := failed.function(call)):
+            for at, given in enumerate(call.args):
+                if written.same(given, made) and _takes_function(function, at):
+                    return _with_function(call, at, made, function, awaited=awaited)
     return ""
+
+
+def made_handler(error: BaseException, ours: Callable[[object], bool]) -> str:
+    """Say how a handler is given to a call, where a program calls it there and gives what it returns; "" for others.
+
+    Args:
+        error: that what was given is no handler.
+        ours: says of a class, or a function, whether it is one of this project.
+    """
+    failed = program_node(error, ours) if _NO_HANDLER.match(str(error)) else None
+    call = failed.tree.value if failed and isinstance(failed.tree, ast.Await) else failed and failed.tree
+    if not isinstance(call, ast.Call) or failed is None or (function := failed.function(call)) is None:
+        return ""
+    for at, given in enumerate(call.args):
+        if (
+            isinstance(given, ast.Call)
+            and _takes_function(function, at)
+            and inspect.isroutine(failed.value(given.func))
+        ):
+            awaited = any(each and written.same(made, call) for made, each in _calls_in(failed.frame.f_code))
+            return _with_function(call, at, given, function, awaited=awaited)
+    return ""
+
+
+def _takes_function(function: Callable[..., object], at: int) -> bool:
+    """Say whether what stands at an index among a call's arguments is to be a function."""
+    names = list(inspect.signature(function).parameters)
+    return names[min(at, len(names) - 1)] in _FUNCTIONS
+
+
+def _calls_in(code: CodeType) -> Iterator[tuple[ast.Call, bool]]:
+    """Yield the calls in the file of a function, and whether each is awaited at once."""
+    for each in written.nodes(code):
+        match each:
+            case ast.Await(value=ast.Call() as made):
+                yield made, True
+            case ast.Call():
+                yield each, False
+
+
+def _with_function(call: ast.Call, at: int, made: ast.Call, function: Callable[..., object], *, awaited: bool) -> str:
+    """Say how a call is written whose argument at an index is a call of what it calls by itself.
+
+    What that one was given is for `call` to give, which says so itself or takes it last.
+    """
+    kinds = [each.kind for each in inspect.signature(function).parameters.values()]
+    alone = kinds[min(at, len(kinds) - 1)] is inspect.Parameter.VAR_POSITIONAL
+    last = at + 1 < len(kinds) and kinds[at + 1] is inspect.Parameter.VAR_POSITIONAL
+    theirs = [] if alone or (call.args[at + 1 :] and not last) else made.args
+    words = [*call.args[:at], made.func, *theirs, *call.args[at + 1 :], *call.keywords]
+    called = ast.unparse(call.func)
+    return (
+        f"{called} calls {ast.unparse(made.func)} by itself: write `{'await ' * awaited}{called}("
+        f"{', '.join(map(ast.unparse, words))})`"
+    )
 
 
 def _taken(function: Callable[..., object]) -> Iterator[str]:

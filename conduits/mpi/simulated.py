@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, NoReturn, TypeVar
 
 import attrs
 
+from conduit import BadRequest
 from conduit.contract import LONG, Constant, Core, Costs, Limits, Message
 from conduit.options import option
 from conduit.sim import Kernel
@@ -159,14 +160,21 @@ class SimulatedMpiPort(SimulatedPort):
     """
 
     warn: Callable[[str], None] | None = None
+    _process: SimulatedProcess | None = None  # until the job is over
     conduit: SimulatedMpi
     library: EngineLibrary
     worker: Worker
     transport: LibraryTransport
 
     def close(self) -> None:
-        """The job is over; warn of what was sent to this rank and never received, which MPI forbids."""
+        """The job is over; warn of what was sent to this rank and never received, which MPI forbids.
+
+        Calls are refused from now on: programs may have kept a communicator or a request.
+        """
         super().close()
+        process, self._process = self._process, None
+        if process is not None:
+            process.end()
         if self.warn is not None and self.conduit.over():
             for text in _never_received(self.library):
                 self.warn(text)
@@ -180,7 +188,8 @@ class SimulatedMpiPort(SimulatedPort):
     async def start(self) -> None:
         """Take the rank's own task; charge what MPI_Init costs."""
         self._bind()
-        CURRENT.set(SimulatedProcess(self))
+        self._process = SimulatedProcess(self)
+        CURRENT.set(self._process)
         await self.compute(self.conduit.installation.start_ticks(self.rank))
 
     async def allgather(self, data: bytes) -> Sequence[bytes]:
@@ -456,6 +465,24 @@ class SimulatedProcess(Process):
         self.same_calls = port.conduit.same_calls
         self._port = port
         self.call = port.call  # every call of MPI takes this way
+
+    def end(self) -> None:
+        """Refuse every further call, without a test in those of a job that goes on."""
+        self.same_calls = None
+        for name in ("call", "finished", "wait", "poll"):
+            setattr(self, name, self._refuse)
+        for name in ("_guarded_send", "_guarded_receive"):
+            setattr(self, name, self._refuse_guarded)
+
+    async def _refuse(self, *_: Any) -> NoReturn:
+        raise BadRequest(
+            f"this call of MPI is of rank {self.rank} of a job that is over; make calls while main runs, and return "
+            "from it what is wanted afterwards"
+        )
+
+    async def _refuse_guarded(self, unused: list[Any], *_: Any) -> NoReturn:
+        unused.clear()
+        await self._refuse()
 
     async def finished(self, request: Any, comm: Words, call: str, peer: int, tag: int) -> None:
         """Poll until a send or a receive is over."""

@@ -501,6 +501,14 @@ class SharedArray:
     def __array_ufunc__(self, *arguments: Any, **options: Any) -> NoReturn:
         raise NotAwaited(_HERE.format("in arithmetic of numpy"))
 
+    def __eq__(self, other: object) -> bool:
+        # Python would say False of values too, and `a[a == 2] = 1` then write nothing.
+        if isinstance(other, _VALUES):
+            raise NotAwaited(_HERE.format(_COMPARED))
+        return NotImplemented
+
+    __hash__ = object.__hash__
+
     def __bool__(self) -> NoReturn:
         raise NotAwaited(_HERE.format("as a truth value"))
 
@@ -508,6 +516,9 @@ class SharedArray:
         self.__iter__()
 
 
+_COMPARED = "in a comparison"
+_VALUES = (int, float, complex, np.generic, np.ndarray, list, tuple)
+"""What numpy compares an array's elements with."""
 _HERE = "a shared array was used {}; write `a.local` for this thread's elements, `await a[:]` for all"
 
 
@@ -519,6 +530,8 @@ def _refusing(use: str) -> Callable[..., NoReturn]:
 
 
 refuse(SharedArray, ARITHMETIC, _refusing)
+for _order in ("lt", "le", "gt", "ge"):
+    setattr(SharedArray, f"__{_order}__", _refusing(_COMPARED))
 
 
 def refuse_read(value: Any) -> None:

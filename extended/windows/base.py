@@ -37,8 +37,8 @@ class WindowBase:
         self._epochs = Epochs(made.call, checks=checks)
         ranks = {member.rank: rank for rank, member in enumerate(shape.members)}
         self._part = Part(shape.memory, ranks, self._rank, self._epochs)
-        service.fill(slot, self._part)
         self._operations = Operations(service, shape, self._part, slot, self._epochs, checks=checks)
+        service.fill(slot, self._part, self._operations.left_open)
         self._slot = slot
         self._notified = False  # of a Fence that was cancelled
 

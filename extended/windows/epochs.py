@@ -316,6 +316,14 @@ class Epochs:
 
     # ------------------------------------------------------------------------------------------------------------- end
 
+    def closing(self, rank: int) -> str:
+        """Return the call that ends the epoch which is open to a rank: ``Fence()``, ``Unlock(1)``."""
+        if rank in self.locks:
+            return f"Unlock({rank})"
+        if self.all is not None:
+            return "Unlock_all()"
+        return "Complete()" if self.start is not None else "Fence()"
+
     def check_free(self, call: Call) -> None:
         """Refuse to free a window while an epoch is open that has something in it.
 

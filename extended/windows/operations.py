@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
+from extended import Handle
 from extended.program_lines import program_line
 from extended.windows.accumulates import Change, has, perform
 from extended.windows.epochs import Epoch
@@ -27,6 +28,10 @@ _ENOUGH = 64
 """Operations on a rank that are kept before those that are done are looked for."""
 
 _EPOCHS = {Epoch.FENCE: "one epoch between two fences", Epoch.START: "one epoch of Start and Complete"}
+
+
+_CALLS = {"put_nb": "win.Put", "get_nb": "win.Get", "atomic.accumulate_nb": "win.Accumulate"}
+"""Those that a window begins by calls of the layer below, which give handles."""
 
 
 class Waitable(Protocol):
@@ -254,6 +259,27 @@ class Operations:
             await self._ep.poll()
         else:
             await self._ep.block_until(left.nothing, what=what, ranks=left)
+
+    def left_open(self) -> Iterator[str]:
+        """Yield what to warn of when main has returned: accesses that no call has completed, a text for each line.
+
+        Nobody is to wait for the handles that some of them are: programs of windows have none.
+        """
+        found: dict[tuple[str, str], None] = {}
+        for rank, accesses in self._accesses.items():
+            found.update(((str(record.call), self._epochs.closing(rank)), None) for record in accesses)
+        for rank, pending in self._pending.items():
+            for one in pending:
+                if isinstance(one.awaited, Handle):
+                    one.awaited.disown()
+                    if not self._checks:  # else it is among the accesses
+                        name = f"{_CALLS[one.awaited.call]} at {one.awaited.place}"
+                        found[name, self._epochs.closing(rank)] = None
+        for call, closing in found:
+            yield (
+                f"no {closing.partition('(')[0]} followed {call}, so what it accesses may not be complete: write "
+                f"`await win.{closing}` after it"
+            )
 
     # ---------------------------------------------------------------------------------------------------------- fences
 

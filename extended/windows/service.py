@@ -92,6 +92,7 @@ class Service:
         self.x = x
         self.ep: Endpoint = x.ep
         self._parts: list[Part | None] = []  # by slot, which is not used again
+        self._left_open: dict[int, Callable[[], Iterable[str]]] = {}  # by slot
         self._operations: dict[int, SentOperation] = {}
         self._number = 0
         self._room = min(self.ep.limits.max_medium, _LARGEST)
@@ -112,7 +113,13 @@ class Service:
             _services.pop(id(self.ep), None)
             raise
         self.ep.on_progress(self.locks.progress)
+        self.ep.on_exit(self._warn_of_open)
         self._attached = True
+
+    async def _warn_of_open(self) -> None:
+        """Warn, when main has returned, of accesses that no call has completed."""
+        for text in dict.fromkeys(text for left_open in self._left_open.values() for text in left_open()):
+            self.ep.warn(text)
 
     def _tell(self, told: Any) -> None:
         """Tell what this rank waits for, for the report of a job that gets no further."""
@@ -136,13 +143,21 @@ class Service:
         self._parts.append(None)
         return len(self._parts) - 1
 
-    def fill(self, slot: int, part: Part) -> None:
-        """Put this rank's part in a window into its slot."""
+    def fill(self, slot: int, part: Part, left_open: Callable[[], Iterable[str]]) -> None:
+        """Put this rank's part in a window into its slot.
+
+        Args:
+            slot: the slot.
+            part: the part.
+            left_open: gives what to warn of when main has returned and the window is not freed.
+        """
         self._parts[slot] = part
+        self._left_open[slot] = left_open
 
     def close(self, slot: int) -> None:
         """Let go of a window that was freed."""
         self._parts[slot] = None
+        self._left_open.pop(slot, None)
 
     def part(self, slot: int) -> Part:
         """Return this rank's part in a window.

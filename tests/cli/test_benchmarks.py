@@ -235,6 +235,19 @@ def test_json_and_csv_are_not_both_printed(command):
     )
 
 
+@pytest.mark.parametrize(("first", "second"), [("json", "csv"), ("json", "trace"), ("csv", "trace")])
+def test_two_results_in_one_file_are_refused(command, tmp_path, first, second):
+    path = tmp_path / "same"
+    words = "testam", "--sections", "A", "--conduit", "loggp", f"--{second}", str(path), f"--{first}", str(path)
+    assert command(*words) == (
+        2,
+        "",
+        f"conduit testam: --{first} {path} and --{second} {path} would be written to one file; name another for one "
+        "of them\n",
+    )
+    assert not path.exists()
+
+
 @pytest.mark.parametrize("repeat", [1, 2])
 def test_ctrl_c_prints_the_rows_so_far(command, tmp_path, monkeypatch, repeat):
     """Those that every rank has measured; of several runs the ones that are whole."""

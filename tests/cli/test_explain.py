@@ -55,6 +55,9 @@ def test_a_picture(command, tmp_path):
     status, out, err = command(*words, "-", "--json", "-")
     assert (status, out) == (2, "")
     assert "--json - and --svg - would both be printed; name a file for one of them" in err
+    status, out, err = command(*words, str(path), "--json", str(path))
+    assert (status, out) == (2, "")
+    assert f"--json {path} and --svg {path} would be written to one file; name another for one of them" in err
 
 
 @pytest.mark.parametrize(("size", "category"), [("0", "short"), ("1", "medium"), ("2K", "medium"), ("2049", "long")])

@@ -285,6 +285,39 @@ def test_full_report_has_every_rank_as_text_or_as_json(run, tmp_path):
     assert report["causes"][0] == {"ranks": [0], "cycle": [], "direct": list(range(1, 40)), "in_turn": []}
 
 
+@pytest.mark.parametrize("option", ["json", "trace", "full-report"])
+def test_a_file_for_results_that_is_the_program_is_refused_before_it_runs(run, tmp_path, option):
+    """By another path too: a link, or one that goes round."""
+    source = 'print("runs")\nasync def main(ep): await ep.block_until(lambda: False)\n'
+    (tmp_path / "link.py").symlink_to(tmp_path / "program.py")
+    for path in (tmp_path / "program.py", tmp_path / "link.py", tmp_path / ".." / tmp_path.name / "program.py"):
+        assert run(source, f"--{option}", str(path)) == (
+            2,
+            "",
+            f"conduit run: --{option}={path} is the program itself; give another file\n",
+        )
+        assert (tmp_path / "program.py").read_text() == source
+
+
+def test_two_results_in_one_file_are_refused_before_it_runs(run, tmp_path):
+    """Whether the file is there or not; what is no file, as /dev/null, takes several."""
+    source = 'print("runs")\nasync def main(ep): pass\n'
+    path = tmp_path / "out"
+    for one, other in ((path, path), (path, tmp_path / ".." / tmp_path.name / "out")):
+        assert run(source, "--json", str(one), "--trace", str(other)) == (
+            2,
+            "",
+            f"conduit run: --json {one} and --trace {other} would be written to one file; name another for one of "
+            "them\n",
+        )
+    assert not path.exists()
+    path.touch()
+    (tmp_path / "link").hardlink_to(path)
+    assert run(source, "--trace", str(path), "--full-report", str(tmp_path / "link")).status == 2
+    assert run(source, "--json", "/dev/null", "--trace", "/dev/null").status == 0
+    assert run(source, "--json", str(path), "--trace", str(tmp_path / "other")).status == 0
+
+
 def test_full_report_of_a_job_that_ends_well_is_not_written(run, tmp_path):
     assert run("async def main(ep): pass", "--full-report", str(tmp_path / "report.txt"))[0] == 0
     assert not list(tmp_path.glob("report.txt"))

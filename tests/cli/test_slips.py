@@ -299,6 +299,11 @@ LINES = {
         "h is a call that was awaited before, and a call is awaited once: keep what that gave, `value = await h`; a "
         "call whose name ends in _nb gives a handle, `h = await x.get_nb(...)`, and then `await h` gives the value"
     ),
+    EXTENDED + "h = await x.get_nb(1, 0, 8)\n    print(h[0])": "h is a Handle: write `await h` for its result",
+    EXTENDED + "h = await x.get_nb(1, 0, 8)\n    h[:4] = b'abcd'": "h is a Handle: write `await h` for its result",
+    EXTENDED + "h = await x.get_nb(1, 0, 8)\n    for each in h: pass": (
+        "h is a Handle: write `await h` for its result"
+    ),
     # A wrong number of arguments.
     CORE + "await ep.request_short()": "ep.request_short takes (dest, handler, *args)",
     CORE + "await ep.poll(1)": "ep.poll takes no arguments",
@@ -467,6 +472,32 @@ LINES = {
         "Endpoint has no gasnet_AMRequestShort2; write `await ep.request_short(dest, handler, *args)`"
     ),
     CORE + "ep.AMGetMsgSource()": "Endpoint has no AMGetMsgSource; write `token.rank`, in a handler",
+    CORE + "await ep.request_short(1-ep.rank, h())": (
+        "ep.request_short calls h by itself: write `await ep.request_short(1 - ep.rank, h)`"
+    ),
+    CORE
+    + "await ep.request_short(1, h(7))": "ep.request_short calls h by itself: write `await ep.request_short(1, h, 7)`",
+    CORE + "await ep.request_short(1, h(None, 7), 8)": (
+        "ep.request_short calls h by itself: write `await ep.request_short(1, h, None, 7, 8)`"
+    ),
+    CORE + "def g(*_): pass\n    await ep.attach(g())": "ep.attach calls g by itself: write `await ep.attach(g)`",
+    CORE + "def g(*_): pass\n    await ep.attach(g)\n    await ep.request_short(1, g(), 8)": (
+        "ep.request_short calls g by itself: write `await ep.request_short(1, g, 8)`"
+    ),
+    CORE + "def g(token, payload): pass\n    await ep.attach(g)\n    await ep.request_medium(1, g(b'a'))": (
+        "ep.request_medium calls g by itself: write `await ep.request_medium(1, g, b'a')`"
+    ),
+    CORE + "def g(token, payload, n): pass\n    await ep.attach(g)\n    await ep.request_medium(1, g(7), b'a', 7)": (
+        "ep.request_medium calls g by itself: write `await ep.request_medium(1, g, b'a', 7)`"
+    ),
+    CORE + "def g(token, payload): pass\n    await ep.attach(g)\n    await ep.request_long(1, g, b'abcdefgh', -8)": (
+        "conduit.errors.BadRequest: ep.request_long: 8 bytes at offset=-8 are not inside the segment of rank 1, which "
+        "has 1048576 bytes; offsets begin at 0"
+    ),
+    CORE + "def g(token, payload): pass\n    await ep.attach(g)\n    await ep.request_long(1, g, b'abc', 1 << 20)": (
+        "conduit.errors.BadRequest: ep.request_long: 3 bytes at offset=1048576 are not inside the segment of rank 1, "
+        "which has 1048576 bytes; ask for a larger one with segment= or --segment"
+    ),
     # More of the other libraries.
     SHMEM + "await pe.max_to_all(a, a)": "PE has no max_to_all; write `await pe.max_reduce(target, source)`",
     SHMEM + "await pe.long_put(a, a, 1)": (
@@ -577,6 +608,12 @@ def test_a_slip_is_told_what_to_write_and_ends_in_the_users_line(shown, source):
 def test_a_slip_of_a_beginner_is_told_at_the_end(shown, source, said):
     words = ["5"] if "main(ep, n)" in source else []
     assert shown(source, "--", *words)[-1] == said
+
+
+def test_a_call_that_fails_where_its_value_is_wanted_is_not_told_to_be_given_as_a_function(shown):
+    lines = shown(EXTENDED + "def f(n): pass\n    await x.put(1, 0, f())")
+    assert lines[-1].startswith("raised by rank ")
+    assert not any("by itself" in line for line in lines)
 
 
 def test_a_handler_that_assigns_what_nobody_waits_for_is_not_told(shown):
@@ -1148,6 +1185,58 @@ def test_a_barrier_that_is_notified_and_not_waited_for_is_told(command, tmp_path
     assert outcome.err == (
         f"warning from ranks 0-1: a barrier was notified at prog.py:4 and never waited for: `await {wait}()` waits "
         "until all ranks have come\n"
+    )
+
+
+NOT_COMPLETE = (
+    "warning from rank{}: no {} followed win.{} at prog.py:{}, so what it accesses may not be complete: write "
+)
+OF_WINDOW = "import numpy as np\nb, c = np.ones(4, 'u1'), np.ones(4, 'u1')\n" + WINDOW
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        (
+            OF_WINDOW + "await win.Fence()\n    await win.Put(b, 1 - ep.rank)\n    await win.Get(c, 1 - ep.rank, 4)",
+            [("s 0-1", "Fence", "Put", 9, "Fence()"), ("s 0-1", "Fence", "Get", 10, "Fence()")],
+        ),
+        (
+            OF_WINDOW.replace("comm=x", "comm=x, checks=False")
+            + "await win.Fence()\n    await win.Put(b, 1 - ep.rank)",
+            [("s 0-1", "Fence", "Put", 9, "Fence()")],
+        ),
+        (
+            OF_WINDOW.replace("Allocate(8", "Create(np.zeros(8, 'u1')")
+            + "await win.Lock(1 - ep.rank)\n    await win.Put(b, 1 - ep.rank)\n    await win.Flush(1 - ep.rank)\n    "
+            "for _ in range(3):\n        await win.Accumulate(c, 1 - ep.rank)",
+            [(" 0", "Unlock", "Accumulate", 12, "Unlock(1)"), (" 1", "Unlock", "Accumulate", 12, "Unlock(0)")],
+        ),
+        (
+            OF_WINDOW + "group = win.Get_group()\n    await win.Post(group)\n    await win.Start(group)\n    "
+            "await win.Put(b, 1 - ep.rank)",
+            [("s 0-1", "Complete", "Put", 11, "Complete()")],
+        ),
+        (
+            OF_WINDOW + "await win.Lock_all()\n    await win.Get(b, 1 - ep.rank)",
+            [("s 0-1", "Unlock_all", "Get", 9, "Unlock_all()")],
+        ),
+        (OF_WINDOW + "await win.Fence()\n    await win.Put(b, 1 - ep.rank)\n    await win.Fence()", []),
+        (
+            OF_WINDOW
+            + "await win.Fence()\n    await win.Get(b, 1 - ep.rank)\n    await win.Fence()\n    await win.Free()",
+            [],
+        ),
+    ],
+)
+def test_an_access_of_a_window_that_no_call_completes_is_told(command, tmp_path, monkeypatch, source, lines):
+    """As the call of the window that it is, and not as the put by which the window does it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(source)
+    outcome = command("run", "prog.py", "--conduit", "loggp")
+    assert outcome.status == 0
+    assert outcome.err == "".join(
+        f"{NOT_COMPLETE.format(*place)}`await win.{closing}` after it\n" for *place, closing in lines
     )
 
 

@@ -3,6 +3,13 @@
 import subprocess
 import sys
 
+import numpy as np
+import pytest
+import trio
+
+import conduit
+from conduits.mpi import MPI
+
 PROGRAM = """
 import numpy as np
 
@@ -36,3 +43,33 @@ def test_elsewhere_it_is_refused(tmp_path):
     assert done.stderr == (
         "conduit run: conduit='sci': programs with `api = \"mpi\"` run on MPI libraries; give mpi:library=scampi, say\n"
     )
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_calls_after_the_job_are_refused(fails):
+    """Of a communicator or a request that a program has kept, whether the job has ended well or not."""
+    kept = {}
+
+    async def main(comm):
+        if comm.rank == 0:
+            kept.update(comm=comm, other=await comm.Dup(), request=await comm.Irecv(np.zeros(1), 1))
+            if fails:
+                raise ZeroDivisionError
+        else:
+            await comm.Dup()
+
+    with pytest.raises(ZeroDivisionError) if fails else pytest.warns(conduit.ConduitWarning, match="never waited for"):
+        MPI.run(main, ranks=2)
+    a, b = np.zeros(2), np.zeros(2)
+    comm, other, request = kept.values()
+    for call in (
+        lambda: comm.Send(a, 1), lambda: comm.Recv(a, 1), lambda: other.Isend(a, 1), lambda: other.Barrier(),
+        lambda: comm.Allreduce(a, b), lambda: comm.Probe(), lambda: comm.Dup(), request.Wait, request.Test,
+    ):  # fmt: skip
+        with pytest.raises(conduit.BadRequest) as refused:
+            trio.run(call)
+        assert str(refused.value) == (
+            "this call of MPI is of rank 0 of a job that is over; make calls while main runs, and return from it what "
+            "is wanted afterwards"
+        )
+    assert comm.rank == 0

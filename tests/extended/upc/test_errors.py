@@ -112,6 +112,14 @@ WHOLE = {
     "a shared array was used as a numpy array": (lambda a: np.asarray(a), lambda a: a.__setitem__(0, a)),
     "a shared array was used in arithmetic of numpy": (lambda a: np.sqrt(a), lambda a: np.ones(10) + a),
     "a shared array was used in arithmetic": (lambda a: a + 1,),
+    "a shared array was used in a comparison": (
+        lambda a: a.__setitem__(a > 2, 1),
+        lambda a: a == 2,
+        lambda a: a != np.ones(10),
+        lambda a: a >= 3,
+        lambda a: a.__setitem__(a == 2, 1),
+        lambda a: a < a,
+    ),
     "a shared array was used as a truth value": (lambda a: bool(a),),
 }
 """Uses of a whole array as if it lay here."""
