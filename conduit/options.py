@@ -89,6 +89,10 @@ class OneSidedOptions(SimOptions):
     )
 
 
+_ANOTHER = re.compile(r"(?P<value>[^\s:;/+=]+)[\s:;/+]+(?P<rest>[A-Za-z][\w-]*=.+)")
+"""A value, and another option behind what is no comma."""
+
+
 def options_problem(cls: type, *, simulated: bool) -> str:
     """Return why a class decorated by attrs cannot be the options of a conduit, "" where it can."""
     if "__attrs_attrs__" not in vars(cls):
@@ -357,8 +361,7 @@ def _text(exc: Exception) -> str:
 
 def _unknown(conduit_name: str, name: str, fields: Iterable[str]) -> str:
     known = sorted(fields)
-    begun = [each for each in known if each.startswith(name)]
-    meant = f" (did you mean {begun[0]}?)" if len(begun) == 1 and len(name) > 1 else like(name, known)
+    meant = _begun_or_like(name, known)
     return f"conduit '{conduit_name}' has no option '{name}'{meant}; its options are: {', '.join(known) or 'none'}"
 
 
@@ -390,9 +393,38 @@ def _plain(name: str) -> str:
     return re.sub("[-_]", "", name).casefold()
 
 
+def _begun_or_like(word: str, known: Sequence[str]) -> str:
+    """Return a question after the only name that a word begins, else after the one that is most like it."""
+    begun = [each for each in known if each.startswith(word)]
+    return f" (did you mean {begun[0]}?)" if len(begun) == 1 and len(word) > 1 else like(word, known)
+
+
 def _refusal(conduit_name: str, cls: type, name: str, text: str) -> str:
-    allowed = _allowed(cls, _fields(cls)[name])
-    return f"option '{name}' of conduit '{conduit_name}' cannot be '{text}'; allowed: {allowed}"
+    why = f"option '{name}' of conduit '{conduit_name}' cannot be '{text}'"
+    if write := with_comma(conduit_name, name, text):
+        return f"{why}: {write}"
+    choices = [
+        str(value)
+        for member in _members(_hints(cls)[name])
+        if typing.get_origin(member) is Literal
+        for value in typing.get_args(member)
+    ]
+    return f"{why}{_begun_or_like(text, choices)}; allowed: {_allowed(cls, _fields(cls)[name])}"
+
+
+def with_comma(spec: str, name: str, text: str) -> str:
+    """Return what to write where another option follows a value behind something else than a comma, "" where none does.
+
+    Args:
+        spec: the name of a conduit, or a spec of its with options.
+        name: of the option.
+        text: given for it: ``4:torus=2x2``.
+    """
+    found = _ANOTHER.fullmatch(text)
+    if found is None:
+        return ""
+    joint = "," if ":" in spec else ":"
+    return f"options are joined by commas; write {spec}{joint}{name}={found['value']},{found['rest']}"
 
 
 def _allowed(cls: type, field: "attrs.Attribute[Any]") -> str:

@@ -99,6 +99,39 @@ def test_wrong_text_names_option_value_and_what_is_allowed(name, text, allowed):
         read(**{name: text})
 
 
+@pytest.mark.parametrize("between", [":", ";", "/", "+", " ", "; "])
+def test_an_option_behind_what_is_no_comma_is_told_how_options_are_joined(between):
+    text = f"4{between}torus=2x2"
+    with pytest.raises(BadRequest) as refused:
+        read(slots=text)
+    assert str(refused.value) == (
+        f"option 'slots' of conduit 'sci' cannot be '{text}': options are joined by commas; write sci:slots=4,torus=2x2"
+    )
+
+
+def test_a_value_with_no_option_behind_it_is_refused_as_others():
+    with pytest.raises(BadRequest, match=r"^option 'slots' of conduit 'sci' cannot be '4:2'; allowed: an integer >= 1"):
+        read(slots="4:2")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "meant"),
+    [
+        ("base", "myrinet", "myrinet2000"),
+        ("base", "myri", "myrinet2000"),
+        ("base", "Myrinet-2000", "myrinet2000"),
+        ("order", "week", "weak"),
+        ("torus", "aut", "auto"),
+    ],
+)
+def test_a_value_that_is_none_of_the_choices_is_told_the_closest(name, text, meant):
+    with pytest.raises(BadRequest) as refused:
+        read(**{name: text})
+    assert str(refused.value).startswith(
+        f"option '{name}' of conduit 'sci' cannot be '{text}' (did you mean {meant}?); allowed: "
+    )
+
+
 def test_a_refusal_says_more_where_what_is_allowed_does_not_say_it():
     options = attrs.make_class(
         "Options", {"parts": attrs.field(type=tuple[str, ...], validator=attrs.validators.max_len(2))}
