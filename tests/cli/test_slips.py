@@ -384,6 +384,22 @@ LINES = {
         "conduit.errors.BadRequest: x.all_reduce: op=max compares whole arrays, and an operation makes one of two; "
         "write op='max'"
     ),
+    EXTENDED + "await x.all_reduce(3, 'add')": (
+        "conduit.errors.BadRequest: x.all_reduce: op='add' is no operation; write 'sum', or give one of sum, prod, "
+        "min, max, and, or, xor, a binary ufunc of numpy, or an associative function of two arrays"
+    ),
+    EXTENDED + "await x.all_reduce(3, 'average')": (
+        "conduit.errors.BadRequest: x.all_reduce: op='average' is no operation; give one of sum, prod, min, max, and, "
+        "or, xor, a binary ufunc of numpy, or an associative function of two arrays"
+    ),
+    EXTENDED + "from conduits.mpi import MPI\n    await x.all_reduce(3, MPI.SUM)": (
+        "conduit.errors.BadRequest: x.all_reduce: op=MPI.SUM is no operation; write 'sum', or give one of sum, prod, "
+        "min, max, and, or, xor, a binary ufunc of numpy, or an associative function of two arrays"
+    ),
+    EXTENDED + "from extended.windows import BAND\n    await x.all_reduce(3, BAND)": (
+        "conduit.errors.BadRequest: x.all_reduce: op=BAND is no operation; write 'and', or give one of sum, prod, min, "
+        "max, and, or, xor, a binary ufunc of numpy, or an associative function of two arrays"
+    ),
     MPI + "MPI.Op.Create(lambda a, b: a + b)": (
         "conduit.errors.BadRequest: MPI.Op.Create: function=<lambda> takes (a, b); write `def op(inbuf, inoutbuf, "
         "datatype)`, which makes inoutbuf, a buffer of bytes, of both"
