@@ -1131,6 +1131,25 @@ def test_a_task_in_a_request_is_in_the_call_that_was_written(shown):
     assert any(line.endswith("prog.py:5 in main: is in ep.request_short") for line in lines), lines
 
 
+@pytest.mark.parametrize(
+    ("head", "call"),
+    [
+        (SHMEM, "pe.quiet()"),
+        (SHMEM, "pe.fence()"),
+        (EXTENDED, "x.get(1 - ep.rank, 0, 8)"),
+        (MPI, "comm.Iprobe()"),
+        (CORE, "ep.poll()"),
+    ],
+)
+def test_a_task_in_a_call_of_a_layer_is_in_the_call_that_was_written(shown, head, call):
+    lines = shown(f"{head}while True: await {call}", "--time-limit", "1e-3")
+    where = f"prog.py:{head.count(chr(10)) + 1} in main: "
+    doing = [line.partition(where)[2] for line in lines if where in line]
+    assert doing
+    for each in doing:
+        assert each.startswith((f"is in {call.partition('(')[0]}", "waits for ")), lines
+
+
 def test_implicit_puts_that_no_sync_follows_are_told(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     puts = "await x.put_nbi(1 - ep.rank, 0, b'1')\n    "
