@@ -23,13 +23,12 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
-from difflib import get_close_matches
-from itertools import takewhile
 from typing import Any, Literal, NamedTuple, TypeVar, Union
 
 import attrs
 
 from conduit.errors import BadRequest
+from conduit.words import like
 
 OptionsT = TypeVar("OptionsT")
 
@@ -37,8 +36,6 @@ MOST_OPTION_SECONDS = 1_000_000
 """Of an option that is a time: some ten days; what the longest message takes at that for each byte can be told."""
 _SUFFIXES = {"s": 0, "ms": 3, "us": 6, "µs": 6, "ns": 9, "ps": 12}
 """By how many decimal places a suffix moves the point."""
-_SHORT = 3
-"""Letters of a word that is like many names, and meant to be few of them."""
 _DURATION = re.compile(r"([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)(s|ms|us|µs|ns|ps)", re.IGNORECASE)
 
 
@@ -363,34 +360,6 @@ def _unknown(conduit_name: str, name: str, fields: Iterable[str]) -> str:
     known = sorted(fields)
     meant = _begun_or_like(name, known)
     return f"conduit '{conduit_name}' has no option '{name}'{meant}; its options are: {', '.join(known) or 'none'}"
-
-
-def closest(word: str, known: Iterable[str]) -> str:
-    """Return the name that is most like a word, "" if none is; case, hyphens and underscores count for nothing."""
-    plain, given = {_plain(name): name for name in known}, _plain(word)
-    if given in plain or len(word) == 1:  # which is half of every name of two letters
-        return plain.get(given, "")
-    found = get_close_matches(given, plain, n=3, cutoff=0.65)
-    if len(given) <= _SHORT:  # two of whose three letters are in many names
-        found = [name for name in found if _is_slip(given, name)]
-    return next((plain[name] for name in found), "")
-
-
-def _is_slip(word: str, name: str) -> bool:
-    """Return whether a letter too many, too few or another one, or two in the wrong order, makes a word of a name."""
-    begin = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, name, strict=False)))
-    word, name = word[begin:], name[begin:]
-    return word[1:] == name[1:] or word[1:] == name or word == name[1:] or word == name[1::-1] + name[2:]
-
-
-def like(word: str, known: Iterable[str]) -> str:
-    """Return a question after the name that is most like a word, an empty text if none is."""
-    close = closest(word, known)
-    return f" (did you mean {close}?)" if close else ""
-
-
-def _plain(name: str) -> str:
-    return re.sub("[-_]", "", name).casefold()
 
 
 def _begun_or_like(word: str, known: Sequence[str]) -> str:

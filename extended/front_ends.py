@@ -7,8 +7,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import conduit
-from conduit.options import closest
-from conduit.words import is_a, many, plain
+from conduit.words import closest, is_a, many, plain
 from extended import calls
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import conduit
-from conduit.options import closest
-from conduit.words import other_head, plain
+from conduit.words import closest, other_head, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

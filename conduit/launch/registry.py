@@ -16,7 +16,8 @@ from conduit.contract import Conduit, Costs, Limits, RankKind
 from conduit.core.arguments import shown
 from conduit.errors import BadRequest, UnknownConduit
 from conduit.launch import wrong_spec
-from conduit.options import like, options_problem, parse_options, render, with_comma
+from conduit.options import options_problem, parse_options, render, with_comma
+from conduit.words import like
 
 DISTRIBUTION = "conduit-am"
 """The name under which this package is installed."""
