@@ -1008,6 +1008,48 @@ def test_an_access_region_that_is_awaited_is_told_how_to_use(shown):
     assert shown(EXTENDED + "h = await x.access_region()")[-1] == f"x.access_region() is entered, not awaited: {REGION}"
 
 
+OF_PYTHON = pytest.mark.filterwarnings("always:coroutine 'helper' was never awaited:RuntimeWarning")
+OWN = "async def helper(x):\n    await x.poll()\nasync def main(ep):\n    await ep.attach()\n    "
+
+
+@OF_PYTHON
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (
+            "helper(ep)",
+            "helper(ep) at prog.py:5 was called but never awaited, so it did nothing; write `await helper(ep)`",
+        ),
+        (
+            "for _ in range(3): helper(ep)\n    await helper(ep)",
+            "helper(ep) at prog.py:5 was called but never awaited, so it did nothing; write `await helper(ep)`",
+        ),
+        (
+            "kept = helper(ep)\n    await ep.poll()",
+            "helper(ep) at prog.py:5 was called but never awaited, so it did nothing; write `await helper(ep)`",
+        ),
+        (
+            "kept = helper(ep)\n    more = helper(ep)\n    await ep.poll()",
+            "helper(...) was called but never awaited, so it did nothing; write `await helper(...)`",
+        ),
+    ],
+)
+def test_a_function_of_the_programs_own_that_is_not_awaited_is_told_once(command, tmp_path, monkeypatch, body, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(OWN + body)
+    status, _, err = command("run", "prog.py", "--conduit", "loggp", "--ranks", "3")
+    assert (status, err) == (0, f"warning from ranks 0-2: {said}\n")
+
+
+@OF_PYTHON
+def test_a_function_of_the_programs_own_is_named_where_ranks_then_wait_for_ever(shown):
+    lines = shown(OWN + "helper(ep)\n    await ep.block_until(lambda: False)")
+    assert (
+        "  warning of ranks 0-1: helper(ep) at prog.py:5 was called but never awaited, so it did nothing; write `await "
+        "helper(ep)`"
+    ) in lines
+
+
 def test_an_access_region_that_is_not_waited_for_is_told_how(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "prog.py").write_text(EXTENDED + "async with x.access_region():\n        await x.put_nbi(0, 0, b'a')")
