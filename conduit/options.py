@@ -23,14 +23,13 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
-from difflib import get_close_matches
-from itertools import takewhile
 from typing import Any, Literal, NamedTuple, TypeVar, Union
 
 import attrs
 
 from conduit.bounds import is_told, objecting, ranges
 from conduit.errors import BadRequest
+from conduit.words import like
 
 OptionsT = TypeVar("OptionsT")
 
@@ -38,8 +37,6 @@ MOST_OPTION_SECONDS = 1_000_000
 """Of an option that is a time: some ten days; what the longest message takes at that for each byte can be told."""
 _SUFFIXES = {"s": 0, "ms": 3, "us": 6, "µs": 6, "ns": 9, "ps": 12}
 """By how many decimal places a suffix moves the point."""
-_SHORT = 3
-"""Letters of a word that is like many names, and meant to be few of them."""
 _DURATION = re.compile(r"([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)(s|ms|us|µs|ns|ps)", re.IGNORECASE)
 
 
@@ -88,6 +85,10 @@ class OneSidedOptions(SimOptions):
     rma: Literal["native", "am"] = option(
         "native", "how layers put and get: by the hardware's own operations (ep.rma), or by messages alone"
     )
+
+
+_ANOTHER = re.compile(r"(?P<value>[^\s:;/+=]+)[\s:;/+]+(?P<rest>[A-Za-z][\w-]*=.+)")
+"""A value, and another option behind what is no comma."""
 
 
 def options_problem(cls: type, *, simulated: bool) -> str:
@@ -359,42 +360,42 @@ def _text(exc: Exception) -> str:
 
 def _unknown(conduit_name: str, name: str, fields: Iterable[str]) -> str:
     known = sorted(fields)
-    begun = [each for each in known if each.startswith(name)]
-    meant = f" (did you mean {begun[0]}?)" if len(begun) == 1 and len(name) > 1 else like(name, known)
+    meant = _begun_or_like(name, known)
     return f"conduit '{conduit_name}' has no option '{name}'{meant}; its options are: {', '.join(known) or 'none'}"
 
 
-def closest(word: str, known: Iterable[str]) -> str:
-    """Return the name that is most like a word, "" if none is; case, hyphens and underscores count for nothing."""
-    plain, given = {_plain(name): name for name in known}, _plain(word)
-    if given in plain or len(word) == 1:  # which is half of every name of two letters
-        return plain.get(given, "")
-    found = get_close_matches(given, plain, n=3, cutoff=0.65)
-    if len(given) <= _SHORT:  # two of whose three letters are in many names
-        found = [name for name in found if _is_slip(given, name)]
-    return next((plain[name] for name in found), "")
-
-
-def _is_slip(word: str, name: str) -> bool:
-    """Return whether a letter too many, too few or another one, or two in the wrong order, makes a word of a name."""
-    begin = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, name, strict=False)))
-    word, name = word[begin:], name[begin:]
-    return word[1:] == name[1:] or word[1:] == name or word == name[1:] or word == name[1::-1] + name[2:]
-
-
-def like(word: str, known: Iterable[str]) -> str:
-    """Return a question after the name that is most like a word, an empty text if none is."""
-    close = closest(word, known)
-    return f" (did you mean {close}?)" if close else ""
-
-
-def _plain(name: str) -> str:
-    return re.sub("[-_]", "", name).casefold()
+def _begun_or_like(word: str, known: Sequence[str]) -> str:
+    """Return a question after the only name that a word begins, else after the one that is most like it."""
+    begun = [each for each in known if each.startswith(word)]
+    return f" (did you mean {begun[0]}?)" if len(begun) == 1 and len(word) > 1 else like(word, known)
 
 
 def _refusal(conduit_name: str, cls: type, name: str, text: str) -> str:
-    allowed = _allowed(cls, _fields(cls)[name])
-    return f"option '{name}' of conduit '{conduit_name}' cannot be '{text}'; allowed: {allowed}"
+    why = f"option '{name}' of conduit '{conduit_name}' cannot be '{text}'"
+    if write := with_comma(conduit_name, name, text):
+        return f"{why}: {write}"
+    choices = [
+        str(value)
+        for member in _members(_hints(cls)[name])
+        if typing.get_origin(member) is Literal
+        for value in typing.get_args(member)
+    ]
+    return f"{why}{_begun_or_like(text, choices)}; allowed: {_allowed(cls, _fields(cls)[name])}"
+
+
+def with_comma(spec: str, name: str, text: str) -> str:
+    """Return what to write where another option follows a value behind something else than a comma, "" where none does.
+
+    Args:
+        spec: the name of a conduit, or a spec of its with options.
+        name: of the option.
+        text: given for it: ``4:torus=2x2``.
+    """
+    found = _ANOTHER.fullmatch(text)
+    if found is None:
+        return ""
+    joint = "," if ":" in spec else ":"
+    return f"options are joined by commas; write {spec}{joint}{name}={found['value']},{found['rest']}"
 
 
 def _allowed(cls: type, field: "attrs.Attribute[Any]") -> str:

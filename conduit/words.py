@@ -2,10 +2,14 @@
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from itertools import takewhile
 from types import CoroutineType, FunctionType
 
 _SHOWN = 40  # characters of a value that is part of an advice
+_SHORT = 3
+"""Letters of a word that is like many names, and meant to be few of them."""
 
 
 def many(count: int, noun: str) -> str:
@@ -51,3 +55,31 @@ def other_head(function: Callable[..., object], count: int) -> str:
     except TypeError:
         return str(head)
     return ""
+
+
+def closest(word: str, known: Iterable[str]) -> str:
+    """Return the name that is most like a word, "" if none is; case, hyphens and underscores count for nothing."""
+    plain, given = {_plain(name): name for name in known}, _plain(word)
+    if given in plain or len(word) == 1:  # which is half of every name of two letters
+        return plain.get(given, "")
+    found = get_close_matches(given, plain, n=3, cutoff=0.65)
+    if len(given) <= _SHORT:  # two of whose three letters are in many names
+        found = [name for name in found if _is_slip(given, name)]
+    return next((plain[name] for name in found), "")
+
+
+def _is_slip(word: str, name: str) -> bool:
+    """Return whether a letter too many, too few or another one, or two in the wrong order, makes a word of a name."""
+    begin = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, name, strict=False)))
+    word, name = word[begin:], name[begin:]
+    return word[1:] == name[1:] or word[1:] == name or word == name[1:] or word == name[1::-1] + name[2:]
+
+
+def like(word: str, known: Iterable[str]) -> str:
+    """Return a question after the name that is most like a word, an empty text if none is."""
+    close = closest(word, known)
+    return f" (did you mean {close}?)" if close else ""
+
+
+def _plain(name: str) -> str:
+    return re.sub("[-_]", "", name).casefold()

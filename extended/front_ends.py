@@ -7,7 +7,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import conduit
-from conduit.words import is_a, many, plain
+from conduit.words import closest, is_a, many, plain
 from extended import calls
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ T = TypeVar("T")
 
 _SHOWN = 200  # characters of a value in a message
 _MOST = 1 << 62  # no job has as many ranks
+_RANKS = ("ranks", "pes", "threads", "np", "n", "nranks", "n_ranks", "nprocs", "procs", "size")
+"""What others call the number of ranks."""
 
 
 def run_options(
@@ -38,11 +40,20 @@ def run_options(
     known = [key for key in inspect.signature(conduit.run).parameters if key not in ("main", "args", "ranks")]
     for key in options:
         if key not in known:
-            instead = f"{name}={shown(options[key])}" if key == "ranks" else ", ".join([name, *own, *known])
-            raise conduit.BadRequest(f"{front}.run: there is no argument {key}=; give {instead}")
+            raise conduit.BadRequest(
+                f"{front}.run: there is no argument {key}={_instead(key, options[key], name, [name, *own, *known])}"
+            )
     if count is not None:
         integer(f"{front}.run", name, count, 1, _MOST, f"a number of {name}, 1 or more")
     return {**options, "ranks": count}
+
+
+def _instead(key: str, value: object, name: str, known: list[str]) -> str:
+    """Return what to give in place of an argument that there is not."""
+    if key in _RANKS:
+        return f"; give {name}={shown(value)}"
+    meant = closest(key, known)
+    return f"{f' (did you mean {meant}=?)' if meant else ''}; give {', '.join(known)}"
 
 
 def check_main(front: str, name: str, what: str, main: Any, args: tuple[Any, ...]) -> None:

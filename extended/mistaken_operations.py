@@ -7,12 +7,37 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import conduit
-from conduit.words import other_head, plain
+from conduit.words import closest, other_head, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
 _MEANT = {"sum": "sum", "prod": "prod", "min": "min", "max": "max", "amin": "min", "amax": "max"}
+_ALSO = {
+    **dict.fromkeys(("add", "plus", "+", "addition", "total"), "sum"),
+    **dict.fromkeys(("mul", "mult", "multiply", "product", "times", "*"), "prod"),
+    **dict.fromkeys(("minimum", "least"), "min"),
+    **dict.fromkeys(("maximum", "most", "largest"), "max"),
+    **dict.fromkeys(("band", "bitwise_and", "land", "&"), "and"),
+    **dict.fromkeys(("bor", "bitwise_or", "lor", "|"), "or"),
+    **dict.fromkeys(("bxor", "bitwise_xor", "lxor", "^"), "xor"),
+}
+"""What others call the operations, in small letters."""
+
+
+def write_instead(op: object, known: Collection[str]) -> str:
+    """Return what to write for an operation that is meant: ``write 'sum', or ``; "" where none is like it.
+
+    Args:
+        op: what a program has given: a word, or an operation of MPI's, which says its name.
+        known: the names that there are.
+    """
+    name = op if isinstance(op, str) else getattr(op, "name", None)
+    if not isinstance(name, str):
+        return ""
+    plain_name = name.casefold().removeprefix("mpi_").removeprefix("upc_").removesuffix("_")
+    meant = _ALSO.get(plain_name, "") or closest(plain_name, known)
+    return f"write {meant!r}, or " if meant in known else ""
 
 
 def refuse_reduction(call: str, function: Callable[..., object], *, numbers: bool = True) -> None:

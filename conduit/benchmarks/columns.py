@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter, Token
 
-from conduit.options import closest
+from conduit.words import closest
 
 COLUMNS = (
     "total s",

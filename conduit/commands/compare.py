@@ -20,7 +20,6 @@ from conduit.benchmarks.names import BenchmarkNames, ConduitNames, Value
 from conduit.commands.tables import grid
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch.registry import COMMANDS, commands, installed, parse_spec
-from conduit.options import like
 from conduit.seeing.comparison import (
     BenchmarkResult,
     Difference,
@@ -34,7 +33,7 @@ from conduit.seeing.comparison import (
 from conduit.seeing.comparison.pages import most_changed, summary
 from conduit.seeing.comparison.results import from_json
 from conduit.seeing.pictures import Picture, check_drawing, draw
-from conduit.words import many
+from conduit.words import like, many
 
 _OF_THE_JOB = ("ranks", "ranks-per-host")
 """Options of benchmarks that can be swept; all others are those of conduits."""

@@ -18,7 +18,7 @@ from conduit.commands.progress import JobProgress
 from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch.hints import first_argument
-from conduit.options import closest
+from conduit.words import closest
 
 _NO_PROGRAMS = (Path(__file__).parents[1], Path(sysconfig.get_path("purelib")))
 """This package, and where others are installed: in an environment or a clone they may be below a program's folder."""

@@ -37,7 +37,7 @@ from conduit.commands.reported import Reported
 from conduit.commands.tables import grid
 from conduit.core.calls import quiet_python
 from conduit.errors import BadRequest, ConduitWarning, Deadlock, Livelock, TimeLimit, UnknownConduit
-from conduit.launch import interrupts, mpi4py_world, output, processes, terminal
+from conduit.launch import interrupts, mpi4py_world, output, processes, terminal, unawaited
 from conduit.launch.complaints import complain
 from conduit.launch.formatting import formatted
 from conduit.launch.registry import FRONT_ENDS, Spec, installed, parse_spec
@@ -45,7 +45,8 @@ from conduit.launch.reports import Report, full
 from conduit.launch.tracebacks import whole
 from conduit.launch.tracing import tracing
 from conduit.launch.warned import warned
-from conduit.options import describe, in_effect, like, read_float
+from conduit.options import describe, in_effect, read_float
+from conduit.words import like
 
 DEFAULT = "sci"
 _PART = "CONDUIT_PART"
@@ -380,7 +381,13 @@ def _run(
     quiet_python()  # for what dies after the job, with the traceback of its error
     try:
         tracebacks = whole() if whole_traceback else nullcontext()
-        with warnings.catch_warnings(), file.importable(args), tracebacks, shown(file.progress, sys.stderr):
+        with (
+            warnings.catch_warnings(),
+            unawaited.told(str(file.path), terminal.tell),
+            file.importable(args),
+            tracebacks,
+            shown(file.progress, sys.stderr),
+        ):
             warnings.simplefilter("ignore", ConduitWarning)  # shown from the result, with the rank
             return runner(file.main, *args, **settings)
     except NotAProgram as exc:

@@ -17,7 +17,7 @@ from cyclopts import (
 
 from conduit.benchmarks.names import Value
 from conduit.launch.registry import CONDUITS, installed
-from conduit.options import like
+from conduit.words import like
 
 _OF_RUN = {"report": "--report DIR", "trace": "--trace FILE", "stats": "--stats"}
 """What `conduit run` writes or prints where it has the option, by a word that may be taken for a command."""

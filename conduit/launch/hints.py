@@ -33,7 +33,7 @@ from conduit.launch.misuse import (
 from conduit.launch.reports.folders import is_own
 from conduit.launch.reports.own_variables import enclosing
 from conduit.launch.timeouts import too_slow
-from conduit.options import closest, like
+from conduit.words import closest, like
 
 _FOREIGN = ("trio.run received unrecognized yield message", "Task got bad yield: ")
 """How Trio refuses what asyncio wants, and asyncio what Trio wants."""

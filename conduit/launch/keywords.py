@@ -9,7 +9,7 @@ from typing import ParamSpec, TypeVar
 
 from conduit.errors import BadRequest
 from conduit.launch.tracebacks import trim_tracebacks
-from conduit.options import closest
+from conduit.words import closest
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -17,8 +17,7 @@ import numpy as np
 from conduit.core import written
 from conduit.core.steps import steps_of
 from conduit.launch.reports.folders import is_own
-from conduit.options import like
-from conduit.words import is_a
+from conduit.words import is_a, like
 
 _UNKNOWN = object()
 _METHODS = re.compile(r"'(builtin_function_or_)?(method|function)'")

@@ -16,7 +16,8 @@ from conduit.contract import Conduit, Costs, Limits, RankKind
 from conduit.core.arguments import shown
 from conduit.errors import BadRequest, UnknownConduit
 from conduit.launch import wrong_spec
-from conduit.options import like, options_problem, parse_options, render
+from conduit.options import options_problem, parse_options, render, with_comma
+from conduit.words import like
 
 DISTRIBUTION = "conduit-am"
 """The name under which this package is installed."""
@@ -177,10 +178,10 @@ def resolve(name: str, texts: Mapping[str, str]) -> Spec:
     default = cls.preferred or known[0]
     value = texts.get(cls.chooser, default)
     if value not in known:
-        raise BadRequest(
-            f"option '{cls.chooser}' of conduit '{name}' cannot be '{value}'{like(value, known)}; there are: "
-            + ", ".join(known)
-        )
+        why = f"option '{cls.chooser}' of conduit '{name}' cannot be '{value}'"
+        if write := with_comma(name, cls.chooser, value):
+            raise BadRequest(f"{why}: {write}")
+        raise BadRequest(f"{why}{like(value, known)}; there are: {', '.join(known)}")
     variant = _variant(name, cls, value)
     rest = {option: text for option, text in texts.items() if option != cls.chooser}
     options: object = parse_options(f"{name}:{cls.chooser}={value}", variant.Options, rest, cls.chooser)

@@ -6,7 +6,8 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from itertools import takewhile
 
-from conduit.options import closest, describe, joined, named_values
+from conduit.options import describe, joined, named_values
+from conduit.words import closest
 
 _BETWEEN = re.compile(r"[\s,;+/=]+")
 

@@ -10,7 +10,7 @@ from typing import Any
 import conduit
 from conduit import BadRequest
 from conduit import run as _run
-from conduit.options import like
+from conduit.words import like
 from conduits.mpi.adapter import RealProcess
 from conduits.mpi.awaited.comm import Comm
 from conduits.mpi.awaited.listened import listen

@@ -10,7 +10,7 @@ import numpy as np
 
 import conduit
 from extended.checks import shown
-from extended.mistaken_operations import refuse_reduction
+from extended.mistaken_operations import refuse_reduction, write_instead
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,8 +59,8 @@ class Operator:
         function: Any = NAMED.get(op) if isinstance(op, str) else op
         if not callable(function):
             raise conduit.BadRequest(
-                f"{call}: op={shown(op)} is no operation; give one of {', '.join(NAMED)}, a binary ufunc of numpy, "
-                "or an associative function of two arrays"
+                f"{call}: op={shown(op)} is no operation; {write_instead(op, NAMED)}give one of {', '.join(NAMED)}, "
+                "a binary ufunc of numpy, or an associative function of two arrays"
             )
         refuse_reduction(call, function, numbers=math.prod(shape) == 1)
         if not isinstance(function, np.ufunc) and (_waits(function) or _waits(type(function).__call__)):

@@ -10,6 +10,7 @@ import conduit
 import extended
 from conduit.words import many
 from extended.front_ends import integer, public, shown
+from extended.mistaken_operations import write_instead
 from extended.shmem import arguments
 from extended.shmem.constants import OP
 from extended.shmem.teams import ShmemTeam, check_team
@@ -186,7 +187,9 @@ class ShmemCollectives(Base):
         there, here = self._both(call, target, source)
         name = str(op).lower() if isinstance(op, str) else ""
         if name not in _KINDS:
-            raise conduit.BadRequest(f"{call}: op={shown(op)} is not known; give one of {', '.join(_KINDS)}")
+            raise conduit.BadRequest(
+                f"{call}: op={shown(op)} is not known; {write_instead(op, _KINDS)}give one of {', '.join(_KINDS)}"
+            )
         if here.dtype.kind not in _KINDS[name]:
             raise conduit.BadRequest(f"{call}: {name} is not defined on dtype {here.dtype}; give numbers that have it")
         count = arguments.elements(call, size, {"target": there.size, "source": here.size})

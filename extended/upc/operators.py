@@ -8,7 +8,7 @@ import numpy as np
 
 import conduit
 from extended.front_ends import shown
-from extended.mistaken_operations import refuse_reduction
+from extended.mistaken_operations import refuse_reduction, write_instead
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,8 +81,8 @@ def operator(call: str, op: Any, dtype: np.dtype[Any]) -> UpcOperator:
     function = NAMED.get(op) if isinstance(op, str) else op
     if function is None or not callable(function):
         raise conduit.BadRequest(
-            f"{call}: op={shown(op)} is none; give one of {' '.join(NAMED)}, a binary ufunc, or a function "
-            "of two arrays"
+            f"{call}: op={shown(op)} is none; {write_instead(op, NAMED)}give one of {' '.join(NAMED)}, a binary "
+            "ufunc, or a function of two arrays"
         )
     refuse_reduction(call, function)
     if isinstance(function, np.ufunc):

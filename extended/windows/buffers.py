@@ -52,6 +52,7 @@ def elements(call: str, name: str, spec: Any, *, writable: bool = False) -> Arra
     """
     data, count, first, dtype = spec, None, 0, None
     if isinstance(spec, list | tuple):
+        _refuse_numbers(call, name, spec)
         data, count, dtype = _parts(call, name, spec)
         if isinstance(count, tuple | list):
             if len(count) != 2:
@@ -74,6 +75,16 @@ def elements(call: str, name: str, spec: Any, *, writable: bool = False) -> Arra
             f"array has {raw.nbytes} bytes; give a smaller count, or a longer array"
         )
     return raw[first * kind.itemsize : (first + count) * kind.itemsize].view(kind)
+
+
+def _refuse_numbers(call: str, name: str, spec: Any) -> None:
+    """Refuse a list that is meant as the elements themselves, not as an array with its count and dtype."""
+    scalar = len(spec) > 1 and isinstance(spec[0], np.generic) and isinstance(spec[1], int | tuple)
+    if spec and not scalar and all(isinstance(each, int | float | complex | list | tuple) for each in spec):
+        raise conduit.BadRequest(
+            f"{call}: {name}={shown(spec)} is a {type(spec).__name__} of numbers, which has no bytes to send or to "
+            f"receive into; give an array: numpy.array({shown(spec)})"
+        )
 
 
 def _parts(call: str, name: str, spec: Any) -> tuple[Any, Any, Any]:

@@ -389,6 +389,22 @@ LINES = {
         "conduit.errors.BadRequest: x.all_reduce: op=max compares whole arrays, and an operation makes one of two; "
         "write op='max'"
     ),
+    EXTENDED + "await x.all_reduce(3, 'add')": (
+        "conduit.errors.BadRequest: x.all_reduce: op='add' is no operation; write 'sum', or give one of sum, prod, "
+        "min, max, and, or, xor, a binary ufunc of numpy, or an associative function of two arrays"
+    ),
+    EXTENDED + "await x.all_reduce(3, 'average')": (
+        "conduit.errors.BadRequest: x.all_reduce: op='average' is no operation; give one of sum, prod, min, max, and, "
+        "or, xor, a binary ufunc of numpy, or an associative function of two arrays"
+    ),
+    EXTENDED + "from conduits.mpi import MPI\n    await x.all_reduce(3, MPI.SUM)": (
+        "conduit.errors.BadRequest: x.all_reduce: op=MPI.SUM is no operation; write 'sum', or give one of sum, prod, "
+        "min, max, and, or, xor, a binary ufunc of numpy, or an associative function of two arrays"
+    ),
+    EXTENDED + "from extended.windows import BAND\n    await x.all_reduce(3, BAND)": (
+        "conduit.errors.BadRequest: x.all_reduce: op=BAND is no operation; write 'and', or give one of sum, prod, min, "
+        "max, and, or, xor, a binary ufunc of numpy, or an associative function of two arrays"
+    ),
     MPI + "MPI.Op.Create(lambda a, b: a + b)": (
         "conduit.errors.BadRequest: MPI.Op.Create: function=<lambda> takes (a, b); write `def op(inbuf, inoutbuf, "
         "datatype)`, which makes inoutbuf, a buffer of bytes, of both"
@@ -1029,6 +1045,48 @@ def test_an_access_region_that_is_awaited_is_told_how_to_use(shown):
     assert shown(EXTENDED + "h = await x.access_region()")[-1] == f"x.access_region() is entered, not awaited: {REGION}"
 
 
+OF_PYTHON = pytest.mark.filterwarnings("always:coroutine 'helper' was never awaited:RuntimeWarning")
+OWN = "async def helper(x):\n    await x.poll()\nasync def main(ep):\n    await ep.attach()\n    "
+
+
+@OF_PYTHON
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (
+            "helper(ep)",
+            "helper(ep) at prog.py:5 was called but never awaited, so it did nothing; write `await helper(ep)`",
+        ),
+        (
+            "for _ in range(3): helper(ep)\n    await helper(ep)",
+            "helper(ep) at prog.py:5 was called but never awaited, so it did nothing; write `await helper(ep)`",
+        ),
+        (
+            "kept = helper(ep)\n    await ep.poll()",
+            "helper(ep) at prog.py:5 was called but never awaited, so it did nothing; write `await helper(ep)`",
+        ),
+        (
+            "kept = helper(ep)\n    more = helper(ep)\n    await ep.poll()",
+            "helper(...) was called but never awaited, so it did nothing; write `await helper(...)`",
+        ),
+    ],
+)
+def test_a_function_of_the_programs_own_that_is_not_awaited_is_told_once(command, tmp_path, monkeypatch, body, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(OWN + body)
+    status, _, err = command("run", "prog.py", "--conduit", "loggp", "--ranks", "3")
+    assert (status, err) == (0, f"warning from ranks 0-2: {said}\n")
+
+
+@OF_PYTHON
+def test_a_function_of_the_programs_own_is_named_where_ranks_then_wait_for_ever(shown):
+    lines = shown(OWN + "helper(ep)\n    await ep.block_until(lambda: False)")
+    assert (
+        "  warning of ranks 0-1: helper(ep) at prog.py:5 was called but never awaited, so it did nothing; write `await "
+        "helper(ep)`"
+    ) in lines
+
+
 def test_an_access_region_that_is_not_waited_for_is_told_how(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "prog.py").write_text(EXTENDED + "async with x.access_region():\n        await x.put_nbi(0, 0, b'a')")
@@ -1150,6 +1208,25 @@ def test_calls_that_are_made_after_the_job_are_told():
 def test_a_task_in_a_request_is_in_the_call_that_was_written(shown):
     lines = shown(CORE + "while True: await ep.request_short(0, h, 1)", "--time-limit", "1e-4")
     assert any(line.endswith("prog.py:5 in main: is in ep.request_short") for line in lines), lines
+
+
+@pytest.mark.parametrize(
+    ("head", "call"),
+    [
+        (SHMEM, "pe.quiet()"),
+        (SHMEM, "pe.fence()"),
+        (EXTENDED, "x.get(1 - ep.rank, 0, 8)"),
+        (MPI, "comm.Iprobe()"),
+        (CORE, "ep.poll()"),
+    ],
+)
+def test_a_task_in_a_call_of_a_layer_is_in_the_call_that_was_written(shown, head, call):
+    lines = shown(f"{head}while True: await {call}", "--time-limit", "1e-3")
+    where = f"prog.py:{head.count(chr(10)) + 1} in main: "
+    doing = [line.partition(where)[2] for line in lines if where in line]
+    assert doing
+    for each in doing:
+        assert each.startswith((f"is in {call.partition('(')[0]}", "waits for ")), lines
 
 
 def test_implicit_puts_that_no_sync_follows_are_told(command, tmp_path, monkeypatch):

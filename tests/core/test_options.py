@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conduit.errors import BadRequest
-from conduit.options import SimOptions, closest, describe, option, parse_options, render, value_text
+from conduit.options import SimOptions, describe, option, parse_options, render, value_text
+from conduit.words import closest
 
 
 @attrs.frozen(kw_only=True)
@@ -97,6 +98,39 @@ def test_wrong_text_names_option_value_and_what_is_allowed(name, text, allowed):
     message = rf"^option '{name}' of conduit 'sci' cannot be '{re.escape(text)}'; allowed: {re.escape(allowed)}$"
     with pytest.raises(BadRequest, match=message):
         read(**{name: text})
+
+
+@pytest.mark.parametrize("between", [":", ";", "/", "+", " ", "; "])
+def test_an_option_behind_what_is_no_comma_is_told_how_options_are_joined(between):
+    text = f"4{between}torus=2x2"
+    with pytest.raises(BadRequest) as refused:
+        read(slots=text)
+    assert str(refused.value) == (
+        f"option 'slots' of conduit 'sci' cannot be '{text}': options are joined by commas; write sci:slots=4,torus=2x2"
+    )
+
+
+def test_a_value_with_no_option_behind_it_is_refused_as_others():
+    with pytest.raises(BadRequest, match=r"^option 'slots' of conduit 'sci' cannot be '4:2'; allowed: an integer >= 1"):
+        read(slots="4:2")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "meant"),
+    [
+        ("base", "myrinet", "myrinet2000"),
+        ("base", "myri", "myrinet2000"),
+        ("base", "Myrinet-2000", "myrinet2000"),
+        ("order", "week", "weak"),
+        ("torus", "aut", "auto"),
+    ],
+)
+def test_a_value_that_is_none_of_the_choices_is_told_the_closest(name, text, meant):
+    with pytest.raises(BadRequest) as refused:
+        read(**{name: text})
+    assert str(refused.value).startswith(
+        f"option '{name}' of conduit 'sci' cannot be '{text}' (did you mean {meant}?); allowed: "
+    )
 
 
 def test_a_refusal_says_more_where_what_is_allowed_does_not_say_it():

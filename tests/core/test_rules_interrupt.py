@@ -214,6 +214,37 @@ def test_E8_an_interrupt_of_a_job_that_is_ending_goes_before_what_ended_it(inlin
         conduit.run(main, conduit=f"loggp:inline={inline}")
 
 
+@pytest.mark.parametrize("inline", ["yes", "no"])
+def test_E8_an_interrupt_that_a_program_catches_ends_nothing_however_often(inline):
+    async def main(ep):
+        caught = 0
+        await ep.attach()
+        while caught < 3:
+            try:
+                await ep.poll()
+                signal.raise_signal(signal.SIGINT)
+            except:  # noqa: E722  what the rule is about
+                caught += 1
+        return caught
+
+    assert conduit.run(main, ranks=2, conduit=f"loggp:inline={inline}").values == [3, 3]
+
+
+@pytest.mark.parametrize("inline", ["yes", "no"])
+def test_E8_an_interrupt_passes_what_catches_exceptions_alone(inline):
+    async def main(ep):
+        await ep.attach()
+        while True:
+            try:
+                await ep.poll()
+                signal.raise_signal(signal.SIGINT)
+            except Exception:
+                pass
+
+    with pytest.raises(KeyboardInterrupt):
+        conduit.run(main, ranks=2, conduit=f"loggp:inline={inline}")
+
+
 @pytest.mark.parametrize("clean_up", [True, False])
 @pytest.mark.parametrize("inline", ["yes", "no"])
 def test_E8_an_interrupt_of_a_task_of_a_rank_is_an_interrupt_too(inline, clean_up):

@@ -50,14 +50,33 @@ def test_what_run_takes_can_be_looked_up():
 @pytest.mark.parametrize(
     ("run", "said"),
     [
-        (upc.run, "upc.run: there is no argument rnks=; give threads, write_buffer, conduit, seed, "),
         (shmem.run, "shmem.run: there is no argument rnks=; give pes, conduit, seed, "),
+        (upc.run, "upc.run: there is no argument rnks=; give threads, write_buffer, conduit, seed, "),
         (MPI.run, "MPI.run: there is no argument rnks= (did you mean ranks?); give library, ranks, seed, "),
     ],
 )
 def test_the_front_ends_refuse_it_too(run, said):
     with pytest.raises(conduit.BadRequest) as caught:
         run(main, rnks=4)
+    assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("run", "given", "said"),
+    [
+        (upc.run, "thread", "upc.run: there is no argument thread= (did you mean threads=?); give threads, write_"),
+        (upc.run, "THREADS", "upc.run: there is no argument THREADS= (did you mean threads=?); give threads, write_"),
+        (upc.run, "writebuffer", "upc.run: there is no argument writebuffer= (did you mean write_buffer=?); give "),
+        (upc.run, "np", "upc.run: there is no argument np=; give threads=3"),
+        (upc.run, "pes", "upc.run: there is no argument pes=; give threads=3"),
+        (shmem.run, "pe", "shmem.run: there is no argument pe= (did you mean pes=?); give pes, conduit, "),
+        (shmem.run, "ranks", "shmem.run: there is no argument ranks=; give pes=3"),
+        (shmem.run, "timelimit", "shmem.run: there is no argument timelimit= (did you mean time_limit=?); give pes, "),
+    ],
+)
+def test_the_front_ends_name_the_argument_that_was_meant(run, given, said):
+    with pytest.raises(conduit.BadRequest) as caught:
+        run(main, **{given: 3})
     assert str(caught.value).startswith(said)
 
 

@@ -1,10 +1,12 @@
 """What is refused as an operation of collectives."""
 
+import re
+
 import numpy as np
 import pytest
 
 import conduit
-from extended import Extended, upc
+from extended import Extended, shmem, upc
 
 
 @pytest.mark.parametrize(
@@ -46,3 +48,26 @@ def test_functions_of_numpy_that_take_two_arrays_are():
         return (await x.all_reduce(np.eye(2) * (ep.rank + 1), np.dot)).tolist()
 
     assert conduit.run(main, conduit="loggp").values == [[[2, 0], [0, 2]]] * 2
+
+
+@pytest.mark.parametrize(
+    ("op", "meant"),
+    [("add", "sum"), ("SUM", "sum"), ("maximum", "max"), ("band", "and"), ("prd", "prod"), ("*", "prod")],
+)
+def test_a_word_of_others_is_told_the_name_here(op, meant):
+    async def of_arrays(t):
+        a = await t.all_alloc(8)
+        b = await t.all_alloc(1)
+        await t.all_reduce((b, 0), a, op)
+
+    async def of_pes(pe):
+        a = await pe.zeros(1)
+        await pe.reduce(a, a, op)
+
+    said = rf"\At\.all_reduce: op={re.escape(repr(op))} is none; write '{meant}', or give one of sum prod "
+    with pytest.raises(conduit.BadRequest, match=said):
+        upc.run(of_arrays, conduit="loggp")
+    if op != "SUM":  # which is taken there
+        said = rf"\Ape\.reduce: op={re.escape(repr(op))} is not known; write '{meant}', or give one of and, or, "
+        with pytest.raises(conduit.BadRequest, match=said):
+            shmem.run(of_pes, conduit="loggp")

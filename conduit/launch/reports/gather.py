@@ -248,6 +248,8 @@ def _endpoint_call(frames: Iterable[tuple[FrameType, int]]) -> str:
     program: FrameType | None = None
     for frame, _ in frames:
         if frame.f_code.co_filename == endpoint.__file__:
+            if called != OF_TRIO:  # a layer's call, which is all that the program knows of
+                return called
             name, message = frame.f_code.co_name.lstrip("_"), frame.f_locals.get("message")
             if name == "request" and isinstance(message, Message):  # what several calls have in common
                 name = f"request_{message.category.name.lower()}"

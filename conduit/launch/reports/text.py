@@ -241,7 +241,7 @@ def _where(rank: RankRecord, task: TaskRecord) -> str:
 
 def _doing(where: str, task: TaskRecord) -> str:
     if task.blamed:
-        return f"{where}: lets no time pass{f', in {task.call}' if task.call.startswith('ep.') else ''}"
+        return f"{where}: lets no time pass{f', in {task.call}' if ' ' not in task.call else ''}"
     return f"{where}: is in {task.call}" if where else task.call
 
 

@@ -147,7 +147,11 @@ class CollectiveChannel:
                 awaited = next(steps)
             except StopIteration as end:
                 return end.value
-            yield awaited
+            failed: MpiError | None = None
+            try:
+                yield awaited
+            except MpiError as error:  # of a message that was longer than its receive
+                failed = error
             expected, self._expected[:] = self._expected[:], []
             for request, source, room in expected:
                 if not request.over:
@@ -158,7 +162,9 @@ class CollectiveChannel:
                         f"{what}: rank {source} sent {request.nbytes} bytes where {room} were counted on; make the "
                         "same collective calls in the same order on all ranks, with counts, datatypes, root and "
                         "algorithm= that agree",
-                    )
+                    ) from None
+            if failed is not None:
+                raise failed
 
 
 def all_gather_bytes(channel: CollectiveChannel, data: bytes) -> Steps:

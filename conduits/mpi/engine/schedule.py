@@ -48,10 +48,9 @@ class Schedule:
         """Take as many steps as can be taken now; return whether it is over."""
         try:
             while not self.over and self.ready():
-                for each in self._awaited:
-                    if each.error is not None:
-                        raise each.error
-                self._awaited = list(next(self._steps))
+                failed = next((each.error for each in self._awaited if each.error is not None), None)
+                # Thrown into the steps, which may know better what it means.
+                self._awaited = list(next(self._steps) if failed is None else self._steps.throw(failed))
         except StopIteration as end:
             self.over, self.result = True, end.value
         except Exception as error:

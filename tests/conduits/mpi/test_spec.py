@@ -23,6 +23,27 @@ def test_a_library_that_is_not_there_is_refused_with_those_that_are():
         parse_spec("mpi:library=scampy")
 
 
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        (
+            "mpi:library=sunmpi:credits=3",
+            "option 'library' of conduit 'mpi' cannot be 'sunmpi:credits=3': options are joined by commas; write "
+            "mpi:library=sunmpi,credits=3",
+        ),
+        (
+            "mpi:library=sunmpi,credits=3;medium=512",
+            "option 'credits' of conduit 'mpi:library=sunmpi' cannot be '3;medium=512': options are joined by commas; "
+            "write mpi:library=sunmpi,credits=3,medium=512",
+        ),
+    ],
+)
+def test_options_that_are_not_joined_by_commas_are_told_so(spec, text):
+    with pytest.raises(BadRequest) as refused:
+        parse_spec(spec)
+    assert str(refused.value) == text
+
+
 def test_the_options_of_a_library_are_the_machine_s_and_its_own():
     spec = parse_spec("mpi:library=scampi,torus=2x2,eager_count=3,credits=2")
     assert spec.text == "mpi:torus=2x2,eager_count=3,credits=2"

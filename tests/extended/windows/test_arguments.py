@@ -32,6 +32,7 @@ async def made(ep, **options):
         (np.arange(1, 4.0).tobytes(), None, [1, 2, 3, 0, 0]),
         (bytearray(np.ones(1)), 4, [0, 0, 0, 0, 1]),
         (np.float64(7), 1, [0, 7, 0, 0, 0]),
+        ([np.float64(7), 1], 1, [0, 7, 0, 0, 0]),
         (np.zeros(0), 8, [0, 0, 0, 0, 0]),
         (np.array(5.0), 0, [5, 0, 0, 0, 0]),
     ],
@@ -53,6 +54,13 @@ def test_forms_of_buffers_and_targets(origin, target, expected):
 D, I, RO = np.zeros(2), np.zeros(1, "i8"), np.frombuffer(bytes(16))  # noqa: E741
 ARGUMENTS = [
     ("Put(3, 1)", r"win\.Put: origin=3 is an int, which is no buffer; give an array, \[array, dtype\], \[array,"),
+    (
+        "Accumulate([1.0, 2.0], 1)",
+        r"win\.Accumulate: origin=\[1\.0, 2\.0\] is a list of numbers, which has no bytes to send or to receive into; "
+        r"give an array: numpy\.array\(\[1\.0, 2\.0\]\)",
+    ),
+    ("Put((3, 4), 1)", r"win\.Put: origin=\(3, 4\) is a tuple of numbers, .* numpy\.array\(\(3, 4\)\)"),
+    ("Put([[1, 2], [3, 4]], 1)", r"win\.Put: origin=\[\[1, 2\], \[3, 4\]\] is a list of numbers, which has no bytes"),
     ("Put([D], 1)", r"win\.Put: origin is a list of 1; give an array, "),
     ("Put([D, 2, 'f8', 0], 1)", r"win\.Put: origin is a list of 4; give an array"),
     ("Put([D, 3], 1)", r"origin stands for 3 elements of dtype float64 from element 0 on, but the array has 16"),
