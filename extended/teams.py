@@ -224,7 +224,7 @@ class Team(Collectives):
         Source: GASNet-EX, `gex_TM_Split`.
         """
         _for_split(self, color, key)
-        await self.poll_alone("split")
+        await self._poll_alone("split")
         mine = np.array([color is not None, index(color or 0), index(key), self._parts.offer()], np.int64)
         result = ResultBuffer(mine.dtype, (len(self._members), 4), None, number=False)
         made = as_bytes(result.array).reshape(len(self._members), mine.nbytes)
@@ -246,7 +246,7 @@ class Team(Collectives):
             conduit.BadRequest: the team of all, a broken or destroyed team, or one between notify and wait.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        await self.poll_alone("destroy")
+        await self._poll_alone("destroy")
         _for_destroy(self)
         self._ending = True
         try:

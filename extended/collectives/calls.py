@@ -141,7 +141,7 @@ class Collectives:
         """Refuse a call on a team that is no more; see `Team`."""
         raise NotImplementedError
 
-    async def poll_alone(self, call: str) -> None:
+    async def _poll_alone(self, call: str) -> None:
         """Poll before a call of a team of one, which sends nothing and waits for none.
 
         So its calls too can be cancelled before they have done anything, and take time and turns.
@@ -157,7 +157,7 @@ class Collectives:
         return await self._collectives.finish(self._team_calls, await self._begin(plan, waited=True))
 
     async def _begin(self, plan: Plan, *, waited: bool = False) -> Any:
-        await self.poll_alone(plan.kind)
+        await self._poll_alone(plan.kind)
         work, copied = plan.build()
         self._collectives.send_queue.charge(0, copied)
         return await self._collectives.begin(

@@ -41,7 +41,7 @@ class ShmemCollectives(Base):
         """Complete what was begun on the default context, and wait until all PEs are here."""
 
         async def meet() -> None:
-            await self.CTX_DEFAULT.complete()
+            await self.CTX_DEFAULT.stream("ctx.quiet").complete()
             await self._x.barrier()
 
         return meet()

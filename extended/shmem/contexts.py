@@ -135,10 +135,6 @@ class Ctx:
             raise conduit.BadRequest(f"{call}: the context {why}; make one with `await pe.Ctx.create()`")
         return found
 
-    async def complete(self) -> None:
-        """Complete what was begun on it."""
-        await self.stream("ctx.quiet").complete()
-
     def get_team(self) -> ShmemTeam:
         """Return the team in which it counts PEs; plain."""
         return self.stream("ctx.get_team").team.alias()

@@ -247,7 +247,7 @@ class ShmemAllocation:
             raise conduit.BadRequest(f"{call}: mem is a part of an array; give the whole array that was allocated")
 
         async def release() -> None:
-            await self.CTX_DEFAULT.complete()
+            await self.CTX_DEFAULT.stream("ctx.quiet").complete()
             await self._x.free(block.offset)
             self._blocks.drop(block)
 

@@ -169,5 +169,5 @@ class ShmemLock:
 
 
 async def _release(pe: ShmemLocks, lock: extended.Lock, call: str) -> None:
-    await pe.CTX_DEFAULT.complete()
+    await pe.CTX_DEFAULT.stream("ctx.quiet").complete()
     await lock.release(called=call)

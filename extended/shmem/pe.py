@@ -160,6 +160,7 @@ class PE(ShmemConstants, Waits, ShmemAtomics, ShmemCollectives, ShmemLocks):
         return self.barrier_all()
 
 
+@public("shmem")
 async def attach(ep: conduit.Endpoint) -> PE:
     """Make the PE of an endpoint; collective.  `shmem.run` does it for its program.
 

@@ -373,7 +373,7 @@ class SharedArray:
         Raises:
             conduit.BadRequest: a wrong argument, or a dtype without atomic operations.
         """
-        await self.settle()
+        await self._runtime.writes.settle(self)
         await self.memory.add(index, v)
 
     def _for_fetch_add(self, i: Any, v: Any) -> tuple[Any, ...]:
@@ -395,7 +395,7 @@ class SharedArray:
         Raises:
             conduit.BadRequest: a wrong argument, or a dtype without atomic operations.
         """
-        await self.settle()
+        await self._runtime.writes.settle(self)
         return self.dtype.type(await self._atomic("a.fetch_add").fetch_add(i[0], i[1], v))
 
     def _for_compare_swap(self, i: Any, expected: Any, new: Any) -> tuple[Any, ...]:
@@ -420,7 +420,7 @@ class SharedArray:
         Raises:
             conduit.BadRequest: a wrong argument, or a dtype without atomic operations.
         """
-        await self.settle()
+        await self._runtime.writes.settle(self)
         return self.dtype.type(await self._atomic("a.compare_swap").compare_swap(i[0], i[1], expected, new))
 
     def _check_atomic(self, call: str, *values: Any) -> None:
@@ -440,11 +440,6 @@ class SharedArray:
 
     # ------------------------------------------------------------------------------------------------ the whole array
 
-    async def settle(self) -> None:
-        """Complete this thread's writes to this array."""
-        await self._runtime.writes.make_room()
-        await self._runtime.writes.complete(self)
-
     def _for_to_numpy(self) -> None:
         self.check_alive("a.to_numpy")
 
@@ -455,7 +450,7 @@ class SharedArray:
         Returns:
             a new array.
         """
-        await self.settle()
+        await self._runtime.writes.settle(self)
         return (await self.memory.read_all()).reshape(self.shape)
 
     def _for_gather_to(self, thread: Any) -> tuple[Any, ...]:

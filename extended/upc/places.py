@@ -151,7 +151,7 @@ class Bytes:
         Raises:
             conduit.BadRequest: a wrong argument, or more bytes than the owner of the element has from there.
         """
-        await dst.array.settle()
+        await self.runtime.writes.settle(dst.array)
         await self.runtime.x.put(dst.owner, dst.offset, data)
 
     @public("t", _for_memget)
@@ -168,7 +168,7 @@ class Bytes:
         Raises:
             conduit.BadRequest: a wrong argument, or more bytes than the owner of the element has from there.
         """
-        await src.array.settle()
+        await self.runtime.writes.settle(src.array)
         return await self.runtime.x.get(src.owner, src.offset, src.nbytes)
 
     @public("t", _for_memcpy)
@@ -185,9 +185,9 @@ class Bytes:
         Raises:
             conduit.BadRequest: a wrong argument, or more bytes than the owner of an element has from there.
         """
-        await src.array.settle()
+        await self.runtime.writes.settle(src.array)
         if dst.array is not src.array:
-            await dst.array.settle()
+            await self.runtime.writes.settle(dst.array)
         data = await self.runtime.x.get(src.owner, src.offset, nbytes)
         await self.runtime.x.put(dst.owner, dst.offset, data)
 
@@ -203,5 +203,5 @@ class Bytes:
         Raises:
             conduit.BadRequest: a wrong argument, or more bytes than the owner of the element has from there.
         """
-        await dst.array.settle()
+        await self.runtime.writes.settle(dst.array)
         await self.runtime.x.memset(dst.owner, dst.offset, byte, dst.nbytes)

@@ -160,14 +160,21 @@ def check_buffer(call: str, write_buffer: Any) -> int:
     return integer(call, "write_buffer", write_buffer, 0, arguments.MOST, "a number of bytes, 0 or more")
 
 
+def _for_attach(ep: conduit.Endpoint, write_buffer: Any = WRITE_BUFFER) -> tuple[Any, ...]:
+    return ep, check_buffer("upc.attach", write_buffer)
+
+
+@public("upc", _for_attach)
 async def attach(ep: conduit.Endpoint, write_buffer: int = WRITE_BUFFER) -> Thread:
     """Make the thread of an endpoint; collective.  `upc.run` does it for its program.
 
     Args:
         ep: the endpoint.
         write_buffer: bytes of relaxed writes from which on they are sent.
+
+    Raises:
+        conduit.BadRequest: a wrong argument.
     """
-    capacity = check_buffer("upc.attach", write_buffer)
-    runtime = Runtime(await Extended.attach(ep), capacity)
+    runtime = Runtime(await Extended.attach(ep), write_buffer)
     await runtime.connect()
     return Thread(runtime)

@@ -57,6 +57,11 @@ class Writes:
             if self._held >= self._capacity:
                 await self.complete()
 
+    async def settle(self, array: Buffered) -> None:
+        """Complete the writes to an array, as an awaited call on it that is no fence does first."""
+        await self.make_room()
+        await self.complete(array)
+
     async def complete(self, array: Buffered | None = None) -> None:
         """Send what is in the buffer, of one array or of all, and return when it has arrived; polls at least once.
 

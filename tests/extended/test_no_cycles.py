@@ -227,7 +227,7 @@ def test_every_call_is_tried():
         return {name for kind in (put_get, together) for name in kind(x)}
 
     names = conduit.run(main, conduit="loggp").values[0]
-    assert calls_of(Extended) - {"attach", "poll_alone"} - names == set()
+    assert calls_of(Extended) - {"attach"} - names == set()
     assert names - calls_of(Extended) == {"access_region"}
     assert {"acquire", "try_acquire", "release"} <= calls_of(Lock)
     assert {"get", "set", "fetch_add", "compare_swap"} <= calls_of(Atomic)

@@ -68,9 +68,10 @@ class Comm(PointToPoint, Collective):
         """Give a buffer for buffered sends, of this rank in all communicators."""
         attach_buffer(buf)
 
-    def Detach_buffer(self) -> Any:
+    @checked_call
+    async def Detach_buffer(self) -> Any:
         """Wait until all messages in the buffer are away; return it."""
-        return detach_buffer()
+        return await detach_buffer()
 
     # -- new communicators -------------------------------------------------------------------------------
 
