@@ -111,7 +111,7 @@ def test_an_option_behind_what_is_no_comma_is_told_how_options_are_joined(betwee
 
 
 def test_a_value_with_no_option_behind_it_is_refused_as_others():
-    with pytest.raises(BadRequest, match=r"^option 'slots' of conduit 'sci' cannot be '4:2'; allowed: an integer from 1 to"):
+    with pytest.raises(BadRequest, match=r"^option 'slots' of conduit 'sci' cannot be '4:2'; allowed: an integer"):
         read(slots="4:2")
 
 
