@@ -74,7 +74,7 @@ class StartXTransport(Transport):
         self._inbox: deque[Message] = deque()
         self._post = PacketSend(self)
         self._built: tuple[int, int, int, Message, Then] | None = None  # what is about to be sent
-        self._send = self._send_built  # made once, since every message needs it
+        self._send = self._send_message  # made once, since every message needs it
         # Where messages of several packets are put together: for each slot of each requester, and for replies.
         self._area_bytes = wire.HEAD_BYTES + wire.MORE_BYTES * (config.packets - 1)
         self._areas = Memory((self._ranks + 1) * config.slots * self._area_bytes, self._area_bytes)
@@ -118,7 +118,7 @@ class StartXTransport(Transport):
             self._built = HIGH, request.source, request.slot, reply, then
             self.kernel.soon(self.cpu.free, self._send)
 
-    def _send_built(self) -> None:
+    def _send_message(self) -> None:
         """Send what has been built by now; a rank is in one send at a time."""
         assert self._built is not None
         priority, dest, slot, message, then = self._built
