@@ -398,8 +398,8 @@ LINES = {
         "or, xor, a binary ufunc of numpy, or an associative function of two arrays"
     ),
     EXTENDED + "from conduits.mpi import MPI\n    await x.all_reduce(3, MPI.SUM)": (
-        "conduit.errors.BadRequest: x.all_reduce: op=<Op MPI_SUM> is no operation; write 'sum', or give one of sum, prod, "
-        "min, max, and, or, xor, a binary ufunc of numpy, or an associative function of two arrays"
+        "conduit.errors.BadRequest: x.all_reduce: op=<Op MPI_SUM> is no operation; write 'sum', or give one of sum, "
+        "prod, min, max, and, or, xor, a binary ufunc of numpy, or an associative function of two arrays"
     ),
     EXTENDED + "from extended.windows import BAND\n    await x.all_reduce(3, BAND)": (
         "conduit.errors.BadRequest: x.all_reduce: op=BAND is no operation; write 'and', or give one of sum, prod, min, "
