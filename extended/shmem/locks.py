@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -15,7 +16,6 @@ from extended.shmem.heap import ShmemAllocation
 from extended.shmem.transfers import SIGNAL_TYPE, Base
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import TracebackType
 
 LOCKS = "shmem "
