@@ -12,6 +12,7 @@ class Names(Enum):
 
     CONDUITS = "conduits"
     BENCHMARKS = "benchmarks"
+    OPERATIONS = "operations"
 
 
 @attrs.frozen

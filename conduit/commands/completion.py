@@ -9,7 +9,7 @@ from cyclopts.argument import ArgumentCollection
 from conduit.benchmarks.names import Names, OfConduit
 from conduit.commands.cli import app
 from conduit.commands.compare import benchmarks
-from conduit.launch.registry import CONDUITS, installed
+from conduit.launch.registry import CONDUITS, OPERATIONS, installed
 
 
 class _Completing(App):
@@ -32,7 +32,11 @@ def _conduits() -> Sequence[str]:
     return sorted(installed(CONDUITS))
 
 
-_INSTALLED = {Names.CONDUITS: _conduits, Names.BENCHMARKS: benchmarks}
+def _operations() -> Sequence[str]:
+    return sorted(installed(OPERATIONS))
+
+
+_INSTALLED = {Names.CONDUITS: _conduits, Names.BENCHMARKS: benchmarks, Names.OPERATIONS: _operations}
 
 
 def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:

@@ -2,7 +2,7 @@
 
 import os
 from importlib.util import find_spec
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -49,12 +49,27 @@ def conform(
     chosen += [f"--conformance-ranks={counts}"] if counts else []
     chosen += [] if seed is None else [f"--conformance-seed={seed}"]
     folders = [str(folder) for folder in suite_folders().values()]
-    status = pytest.main([*settings, *chosen, *_spread(simulated=found.simulated), *folders])
-    if status == pytest.ExitCode.INTERRUPTED:
+    pressed = _Pressed()
+    status = pytest.main([*settings, *chosen, *_spread(simulated=found.simulated), *folders], plugins=[pressed])
+    if pressed:
         raise KeyboardInterrupt
     if status == pytest.ExitCode.USAGE_ERROR:
         raise BadRequest(f"the suite refused '{found.text}'; see above")
     return 0 if status == pytest.ExitCode.OK else 1
+
+
+class _Pressed:
+    """Knows whether Ctrl-C has ended a run of pytest, which calls an end at the first failure an interruption too."""
+
+    def __init__(self) -> None:
+        self._pressed = False
+
+    def __bool__(self) -> bool:
+        return self._pressed
+
+    def pytest_keyboard_interrupt(self, excinfo: Any) -> None:
+        """Look at what has ended it; a worker of pytest-xdist says in words that it was Ctrl-C."""
+        self._pressed = excinfo.type is KeyboardInterrupt or "keyboard-interrupt" in str(excinfo.value)
 
 
 def _rank_counts(text: str) -> str:

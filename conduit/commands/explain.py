@@ -8,7 +8,7 @@ from rich.console import Console
 from conduit.benchmarks.console import make_console, print_table, print_text
 from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_apart, check_file, write_file
 from conduit.benchmarks.integers import Size
-from conduit.benchmarks.names import ConduitName
+from conduit.benchmarks.names import ConduitName, Names
 from conduit.commands.tables import grid
 from conduit.launch.explanation import IN_PART, IN_PARTS, Explanation, explained, names_of, words_of
 from conduit.seeing.timeline.steps import HARDWARE
@@ -25,7 +25,7 @@ def explain(
     conduit: ConduitName = "sci",
     size: Size = 0,
     category: Literal["short", "medium", "long"] | None = None,
-    op: Annotated[str, Parameter(name="--op")] = "am",
+    op: Annotated[str, Parameter(name="--op"), Names.OPERATIONS] = "am",
     json: File | None = None,
     svg: File | None = None,
 ) -> int:

@@ -30,11 +30,13 @@ from conduit.benchmarks.files import (
 )
 from conduit.benchmarks.integers import Integer, RankCount, Size
 from conduit.benchmarks.names import ConduitNames, Value
+from conduit.commands.endings import ended
 from conduit.commands.failure import failure
 from conduit.commands.program import NotAProgram, ProgramFile
 from conduit.commands.progress import shown
 from conduit.commands.reported import Reported
 from conduit.commands.tables import grid
+from conduit.contract import RankKind
 from conduit.core.calls import quiet_python
 from conduit.errors import BadRequest, ConduitWarning, Deadlock, Livelock, TimeLimit, UnknownConduit
 from conduit.launch import interrupts, mpi4py_world, output, processes, terminal, unawaited
@@ -381,7 +383,9 @@ def _run(
     quiet_python()  # for what dies after the job, with the traceback of its error
     try:
         tracebacks = whole() if whole_traceback else nullcontext()
+        alone = parse_spec(settings["conduit"]).rank_kind is RankKind.PROCESS  # it ends its lines itself
         with (
+            nullcontext() if alone else ended(),
             warnings.catch_warnings(),
             unawaited.told(str(file.path), terminal.tell),
             file.importable(args),

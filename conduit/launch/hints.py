@@ -225,12 +225,12 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
         if each in own:
             return f"{kind.__name__} has no {name} (did you mean {each}?)"
     if isinstance(there, Endpoint) and (fronts := _fronts_with(name)):
+        if started := _started(fronts, there, error):  # the program says itself what it is for
+            return f"{kind.__name__} has no {name}; {started}"
         here = _in_layer(kind, name, exact=True)
         if here and "ep" in _names_of(there, error):  # who calls it so has an endpoint in mind
             return here
         here = here or f"{kind.__name__} has no {name}"
-        if started := _started(fronts, there, error):
-            return f"{here}; {started}"
         return "; ".join(
             [here, *(f'if this is a program of {each}, put `api = "{each}"` at its top' for each in fronts)]
         )

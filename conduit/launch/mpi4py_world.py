@@ -9,6 +9,7 @@ from contextlib import suppress
 from importlib import import_module
 
 from conduit.contract import RankKind
+from conduit.launch.reached import reached
 from conduit.launch.registry import FRONT_ENDS, Spec, installed
 from conduit.launch.tracebacks import program_frame
 
@@ -76,22 +77,25 @@ def _in_its_place(front: str) -> str:
 
 
 def _lines(tree: ast.Module) -> list[int]:
-    """Return the lines that ask for it by a name which stands for mpi4py's module alone."""
+    """Return the lines on which ranks ask for it by a name which stands for mpi4py's module alone."""
     lines: list[int] = []
+    worlds: dict[str, int] = {}
     modules: set[str] = set()
     others: set[str] = set()
     for node in ast.walk(tree):
         match node:
-            case ast.ImportFrom(module="mpi4py.MPI") if any(each.name == _WORLD for each in node.names):
-                lines.append(node.lineno)
             case ast.Import() | ast.ImportFrom():
                 above = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
                 for each in node.names:
+                    if f"{above}{each.name}" == f"{_MODULE}.{_WORLD}":
+                        worlds[each.asname or each.name] = node.lineno
                     names = modules if f"{above}{each.name}" == _MODULE else others
                     names.add(each.asname or each.name)
     modules.add(_MODULE)  # `import mpi4py` alone does not import it, but another line may
-    for node in ast.walk(tree):
+    for node in reached(tree):
         match node:
             case ast.Attribute(attr=name, value=there) if name == _WORLD and ast.unparse(there) in modules - others:
                 lines.append(node.lineno)
+            case ast.Name(id=name) if name in worlds:
+                lines.append(worlds[name])
     return lines

@@ -49,6 +49,8 @@ def complete():
         ("run --conduit su", "sunfire"),
         ("run prog.py --conduit o", "origin"),
         ("explain --conduit u", "udp"),
+        ("explain --op ", "am get put"),
+        ("explain --conduit sci --op p", "put"),
         ("shmem-tests --conduit o", "origin"),
         ("mpi-coll --conduit ", "mpi"),  # no other would be accepted
         ("mpi-pingpong --conduit s", ""),

@@ -1,6 +1,7 @@
 """`conduit conform`: what it asks of pytest, and what pytest's outcomes come to."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,8 +14,11 @@ def suite(monkeypatch):
     calls = []
     outcome = [pytest.ExitCode.OK]
 
-    def main(words):
+    def main(words, plugins):
         calls.append(words)
+        [pressed] = plugins
+        for error in outcome[1:]:
+            pressed.pytest_keyboard_interrupt(SimpleNamespace(type=type(error), value=error))
         return outcome[0]
 
     monkeypatch.setattr(pytest, "main", main)
@@ -70,12 +74,25 @@ def test_wrong_numbers_of_ranks(command, suite, ranks):
         (pytest.ExitCode.NO_TESTS_COLLECTED, 1),
         (pytest.ExitCode.INTERNAL_ERROR, 1),
         (pytest.ExitCode.USAGE_ERROR, 2),
-        (pytest.ExitCode.INTERRUPTED, 130),
     ],
 )
 def test_status(command, suite, outcome, status):
     suite[1][0] = outcome
     assert command("conform", "loggp").status == status
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted\n"),
+        (pytest.Session.Interrupted("gw0 received keyboard-interrupt"), 130, "interrupted\n"),
+        (pytest.Session.Interrupted("stopping after 1 failures"), 1, ""),
+        (pytest.Session.Interrupted("1 error during collection"), 1, ""),
+    ],
+)
+def test_an_end_at_the_first_failure_is_no_ctrl_c(command, suite, error, status, said):
+    suite[1][:] = [pytest.ExitCode.INTERRUPTED, error]
+    assert command("conform", "loggp", "-x") == (status, "", said)
 
 
 def test_wrong_spec_is_refused_before_pytest_runs(command, suite):

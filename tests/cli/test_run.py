@@ -48,6 +48,25 @@ def test_output_then_a_last_line_for_scripts(run):
     assert 1e-3 <= float(seconds) < 2e-3
 
 
+@pytest.mark.parametrize("printed", ['print("x", end="")', 'import sys; sys.stdout.writelines(["x"])'])
+def test_the_last_line_has_a_line_of_its_own(run, printed):
+    status, out, err = run(f"async def main(ep): {printed}")
+    assert (status, err) == (0, "")
+    first, last = out.splitlines()
+    assert first == "xx"
+    assert LAST_LINE.fullmatch(last)
+
+
+def test_a_line_that_is_ended_gets_no_other_end(run):
+    out = run("async def main(ep): print('x', end=''); print('y', end='\\n', flush=True); print('', end='')").out
+    assert out.splitlines()[:-1] == ["xy", "xy"]
+
+
+def test_what_a_program_that_fails_has_printed_is_ended_too(run):
+    status, out, _ = run("async def main(ep): print('x', end=''); 1 / 0", "--ranks", "1")
+    assert (status, out) == (1, "x\n")
+
+
 def test_same_call_same_digest(run):
     program = """
         def count(token, number): pass

@@ -17,6 +17,9 @@ WARNING = (
 )
 
 
+IMPORT, GUARD = "from mpi4py import MPI\n", 'if __name__ == "__main__":\n'
+
+
 def warned(text, spec="loggp"):
     return mpi4py_world.warning(ast.parse(text), "prog.py", parse_spec(spec))
 
@@ -29,7 +32,19 @@ def warned(text, spec="loggp"):
         ("import mpi4py\nfrom mpi4py import MPI\nprint(mpi4py.MPI.COMM_WORLD)\n", 3),
         ("import mpi4py.MPI as m\nm.COMM_WORLD.Barrier()\nm.COMM_WORLD.Barrier()\n", 2),
         ("async def main(ep):\n    from mpi4py import MPI as M\n    M.COMM_WORLD.Get_rank()\n", 3),
-        ("x = 1\nfrom mpi4py.MPI import COMM_WORLD as world\n", 2),
+        ("x = 1\nfrom mpi4py.MPI import COMM_WORLD as world\nworld.rank\n", 2),
+        (f"{IMPORT}def f():\n    MPI.COMM_WORLD\nasync def main(ep):\n    f()\n", 3),
+        (f"{IMPORT}def g():\n    MPI.COMM_WORLD\ndef f(h=g): h()\nasync def main(ep): f()\n", 3),
+        (f"{IMPORT}class A:\n    def f(self):\n        MPI.COMM_WORLD\nasync def main(ep): A().f()\n", 4),
+        (f"{IMPORT}class A:\n    def __init__(self):\n        MPI.COMM_WORLD\nasync def main(ep): A()\n", 4),
+        (f"{IMPORT}class A:\n    world = MPI.COMM_WORLD\n", 3),
+        (f"{IMPORT}if True:\n    def f():\n        MPI.COMM_WORLD\nasync def main(ep): f()\n", 4),
+        (f"{IMPORT}async def work(ep):\n    MPI.COMM_WORLD\n{GUARD}    conduit.run(work)\n", 3),
+        (f"{IMPORT}async def f(ep):\n    MPI.COMM_WORLD\ndef go(): conduit.run(partial(f, 1))\n{GUARD}    go()\n", 3),
+        (f"{IMPORT}if True:\n    async def main(ep):\n        MPI.COMM_WORLD\n", 4),
+        (f"{IMPORT}@known\ndef f():\n    MPI.COMM_WORLD\n", 4),
+        (f"{IMPORT}async def main(ep):\n    def f(token): MPI.COMM_WORLD\n    await ep.attach(f)\n", 3),
+        (f"{IMPORT}{GUARD}    pass\nelse:\n    MPI.COMM_WORLD\n", 5),
     ],
 )
 def test_who_asks_is_told_the_line(text, line):
@@ -50,9 +65,15 @@ def test_who_is_given_a_communicator_is_told_of_that_alone():
         "from mpi4py import MPI\ndef f(x):\n    return x.COMM_WORLD\n",
         "try:\n    from mpi4py import MPI\nexcept ImportError:\n    from conduits.mpi import MPI\nMPI.COMM_WORLD\n",
         "import mpi4py\nmpi4py.COMM_WORLD\n",
+        f"{IMPORT}def f():\n    MPI.COMM_WORLD\nasync def main(ep): pass\n",
+        f"{IMPORT}async def main(ep): pass\n{GUARD}    if MPI.COMM_WORLD.rank == 0: conduit.run(main)\n",
+        f"{IMPORT}def f():\n    return MPI.COMM_WORLD\nasync def main(ep): pass\n{GUARD}    f()\n",
+        f"{IMPORT}async def f(ep): pass\ndef main():\n    MPI.COMM_WORLD\n    conduit.run(f)\n{GUARD}    main()\n",
+        f"{IMPORT}class A:\n    def f(self): MPI.COMM_WORLD\nasync def main(ep): pass\n{GUARD}    A().f()\n",
+        f"from mpi4py.MPI import COMM_WORLD\nasync def main(ep): pass\n{GUARD}    COMM_WORLD.rank\n",
     ],
 )
-def test_nobody_else_is(text):
+def test_nobody_else_is_nor_where_no_rank_comes(text):
     assert warned(text) == ""
 
 

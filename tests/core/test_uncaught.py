@@ -137,6 +137,16 @@ def test_a_script_shows_its_own_line_alone_and_what_to_do(script, source, said):
             "Endpoint has no my_pe; conduit.run gives main an endpoint: write `shmem.run(main, pes=2)`",
         ),
         (
+            "import conduit\nfrom extended import upc\napi = 'upc'\nasync def main(t): await t.all_alloc(4)\n"
+            "conduit.run(main, ranks=2)",
+            "Endpoint has no all_alloc; conduit.run gives main an endpoint: write `upc.run(main, threads=2)`",
+        ),
+        (
+            "import conduit\napi = 'shmem'\nasync def main(ep): await ep.get(4)\nconduit.run(main, ranks=2)",
+            "Endpoint has no get; conduit.run gives main an endpoint: write `from extended import shmem`, then "
+            "`shmem.run(main, pes=2)`",
+        ),
+        (
             "from extended import shmem\nasync def main(pe): pe.ctx_create()\nshmem.run(main)",
             "PE has no ctx_create; write `ctx = await pe.Ctx.create()`",
         ),
