@@ -37,7 +37,7 @@ from conduit.commands.reported import Reported
 from conduit.commands.tables import grid
 from conduit.core.calls import quiet_python
 from conduit.errors import BadRequest, ConduitWarning, Deadlock, Livelock, TimeLimit, UnknownConduit
-from conduit.launch import interrupts, mpi4py_world, output, processes, terminal, unawaited
+from conduit.launch import interrupts, mpi4py_world, output, processes, standard_input, terminal, unawaited
 from conduit.launch.complaints import complain
 from conduit.launch.formatting import formatted
 from conduit.launch.registry import FRONT_ENDS, Spec, installed, parse_spec
@@ -125,6 +125,7 @@ def run(
     reported = Reported(report, specs, file.path)
     part = os.environ.pop(_PART, "")
     if part:
+        standard_input.take()
         json = None  # written by who has started this process, as is decided where its lines go
     else:
         processes.warn_of_copies(specs)
@@ -287,7 +288,7 @@ def _in_processes(spec: Spec, ranks: int | None, number: int) -> Ran:
     Raises:
         SystemExit: they have failed, and said why; or the program has ended itself, with status 0 too.
     """
-    outcome = processes.start(spec, ranks, {_PART: str(number)})
+    outcome = processes.start(spec, ranks, {_PART: str(number), **standard_input.told()})
     if outcome.interrupted:
         raise KeyboardInterrupt
     if outcome.status or not outcome.results:
