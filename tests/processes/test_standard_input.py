@@ -54,3 +54,20 @@ def test_a_program_that_reads_nothing_leaves_it_to_others(shell):
         done = shell.end(begin(shell, "async def main(ep):\n    await ep.attach()\n", source.stdout))
         assert (done.status, done.err) == (0, "")
         assert source.stdout.read() == b"1\n2\n"
+
+
+@pytest.mark.parametrize("piped", [True, False])
+def test_a_program_that_is_standard_input_is_refused(shell, piped):
+    path = shell.file("async def main(ep): print(ep.rank)")
+    with open(path) as file, subprocess.Popen(["cat", path], stdout=subprocess.PIPE) as pipe:
+        begun = subprocess.Popen(
+            [sys.executable, "-m", "conduit", "run", "/dev/stdin", "--conduit", MPI], cwd=shell.folder,
+            env=shell.environment, stdin=pipe.stdout if piped else file, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        done = shell.end(begun)
+    assert (done.status, done.out) == (2, "")
+    assert done.err == (
+        f"conduit run: the program /dev/stdin is no file that every process can read, as ranks of '{MPI}' have to; "
+        "write it to a file, and give that\n"
+    )
