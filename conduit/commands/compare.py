@@ -19,6 +19,7 @@ from conduit.benchmarks.integers import Integer, RankCount, Size
 from conduit.benchmarks.names import BenchmarkNames, ConduitNames, Value
 from conduit.commands.tables import grid
 from conduit.errors import BadRequest, ConduitError
+from conduit.launch import output
 from conduit.launch.registry import COMMANDS, commands, installed, parse_spec
 from conduit.seeing.comparison import (
     BenchmarkResult,
@@ -122,6 +123,8 @@ def compare(
         if status:
             return status
         results += found
+    if not output.is_first():
+        return 0
     _write(results, folder, [" ".join(["conduit", *map(quote, call.words)]) for call in calls])
     return 0
 
@@ -242,7 +245,7 @@ def _measure(call: _Call) -> tuple[int, list[BenchmarkResult]]:
         file = Path(folder, "results.json")
         with redirect_stdout(StringIO()):
             status = run([*call.words, "--json", str(file)])
-        if status:
+        if status or not output.is_first():  # the others have written nothing
             return status, []
         contents = json.loads(file.read_text(encoding="utf-8"))
     for content, swept in zip(contents, call.swept, strict=False):

@@ -39,7 +39,7 @@ from conduit.commands.tables import grid
 from conduit.contract import RankKind
 from conduit.core.calls import quiet_python
 from conduit.errors import BadRequest, ConduitWarning, Deadlock, Livelock, TimeLimit, UnknownConduit
-from conduit.launch import interrupts, mpi4py_world, output, processes, terminal, unawaited
+from conduit.launch import interrupts, mpi4py_world, output, processes, standard_input, terminal, unawaited
 from conduit.launch.complaints import complain
 from conduit.launch.formatting import formatted
 from conduit.launch.registry import FRONT_ENDS, Spec, installed, parse_spec
@@ -119,6 +119,8 @@ def run(
     if full_report is not None and not full_report.parent.is_dir():
         raise BadRequest(f"--full-report={full_report}: there is no folder {full_report.parent}; make it first")
     check_file("json", json)
+    if _is_read_once(program):
+        _check_one_reader(program, conduit)
     file = ProgramFile(program)
     runner = _runner(file)
     specs = [parse_spec(text) for text in conduit or (_default(runner),)]
@@ -127,6 +129,7 @@ def run(
     reported = Reported(report, specs, file.path)
     part = os.environ.pop(_PART, "")
     if part:
+        standard_input.take()
         json = None  # written by who has started this process, as is decided where its lines go
     else:
         processes.warn_of_copies(specs)
@@ -183,6 +186,22 @@ def run(
                     found.append(_failed(file, specs[len(runs)], args, settings, error))
                 write_file("json", json, json_text(found))
     return 0
+
+
+def _is_read_once(program: Path) -> bool:
+    """Return whether a path leads each process to something of its own, or to what only one of them can read."""
+    own = str(program.absolute()).startswith(("/dev/stdin", "/dev/fd/", "/proc/"))
+    return own or (program.exists() and not program.is_file() and not program.is_dir())
+
+
+def _check_one_reader(program: Path, conduits: Sequence[str]) -> None:
+    """Refuse a program that several processes cannot read."""
+    for text in conduits:
+        if parse_spec(text).rank_kind is RankKind.PROCESS:
+            raise BadRequest(
+                f"the program {program} is no file that every process can read, as ranks of '{text}' have to; write "
+                "it to a file, and give that"
+            )
 
 
 @attrs.frozen(kw_only=True)
@@ -289,7 +308,7 @@ def _in_processes(spec: Spec, ranks: int | None, number: int) -> Ran:
     Raises:
         SystemExit: they have failed, and said why; or the program has ended itself, with status 0 too.
     """
-    outcome = processes.start(spec, ranks, {_PART: str(number)})
+    outcome = processes.start(spec, ranks, {_PART: str(number), **standard_input.told()})
     if outcome.interrupted:
         raise KeyboardInterrupt
     if outcome.status or not outcome.results:

@@ -146,3 +146,12 @@ def test_what_real_processes_have_not_is_refused(shell, how):
     done = shell.mpiexec(2, script(shell, f"conduit.run(main, 1, conduit=SPEC, {how})"), "x")
     assert done.status != 0
     assert f"BadRequest: run: {how.split('=')[0]}=" in done.err
+
+
+def test_a_comparison_under_a_launcher_is_written_by_rank_0_alone(shell):
+    pytest.importorskip("matplotlib")
+    options = ["--conduit", MPI, "--sections", "A", "--iterations", "5", "--out", shell.folder / "c"]
+    done = shell.mpiexec(2, "-m", "mpi4py", "-m", "conduit", "compare", *options)
+    assert (done.status, done.err) == (0, "")
+    assert sum(line.startswith("wrote ") for line in done.lines) == 1
+    assert {"compare.html", "results.json"} < {each.name for each in (shell.folder / "c").iterdir()}
