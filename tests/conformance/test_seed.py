@@ -37,7 +37,7 @@ def test_a_run_prints_its_seed_and_its_number_of_checks_before_the_first_of_them
 def test_the_command_hands_on_the_seed_and_all_options_that_are_named(monkeypatch):
     """Those that are named as they are by default too: they stay so in every case."""
     seen = []
-    monkeypatch.setattr(pytest, "main", lambda words: seen.extend(words) or 0)
+    monkeypatch.setattr(pytest, "main", lambda words, plugins: seen.extend(words) or 0)
     assert call(["conform", SPEC, "--seed", "7"]) == 0
     assert seen.count("--conformance-seed=7") == 1
     assert seen[seen.index("--conduit") + 1] == SPEC
