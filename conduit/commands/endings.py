@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import TextIO
 
 
-class _Noting:
+class Noting:
     """A stream that takes note of how what was printed last ends.
 
     Attributes:
@@ -20,12 +20,14 @@ class _Noting:
         self.within = False
 
     def write(self, text: str) -> int:
+        """Write `text`, and note how it ends; return how much was written."""
         written = self._stream.write(text)
         if text:
             self.within = not text.endswith("\n")
         return written
 
     def writelines(self, lines: Iterable[str]) -> None:
+        """Write each of `lines`."""
         for line in lines:
             self.write(line)
 
@@ -40,7 +42,7 @@ def ended() -> Iterator[None]:
     if stream is None:  # closed before this process began
         yield
         return
-    noting = _Noting(stream)
+    noting = Noting(stream)
     sys.stdout = noting
     try:
         yield

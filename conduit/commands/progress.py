@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from conduit import Endpoint
+from conduit.commands.endings import Noting
 from conduit.launch.hanging import Hanging, RankMain, begun
 from conduit.words import many
 
@@ -59,27 +60,29 @@ class JobProgress:
         return f"{seconds:.0f} s{clock}, {requests} requests, {of}"
 
 
-class _Erasing:
-    """A stream that takes the line away before anything else is printed.
-
-    Attributes:
-        within: whether what was printed last ends within a line of a terminal, as a question does.
-    """
+class _Erasing(Noting):
+    """A stream that takes the line away before anything else is printed."""
 
     def __init__(self, stream: TextIO, erase: Callable[[], None]) -> None:
-        self._stream = stream
+        super().__init__(stream)
         self._erase = erase
-        self._shown = stream.isatty()
-        self.within = False
 
     def write(self, text: str) -> int:
         if text:
             self._erase()
-            self.within = self._shown and not text.endswith("\n")
-        return self._stream.write(text)
+        return super().write(text)
 
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._stream, name)
+
+@contextmanager
+def _beside(action: Callable[[], None], over: threading.Event) -> Iterator[None]:
+    """Run `action` in a thread of its own, which ends when `over` is set: at the end of what is done meanwhile."""
+    thread = threading.Thread(target=action, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 @contextmanager
@@ -117,10 +120,10 @@ def shown(job: JobProgress, terminal: TextIO) -> Iterator[None]:
             with suppress(Exception):  # what is looked at may change meanwhile
                 told = hanging.look()
             with lock:
-                within = any(each.within for each in erasing.values())
+                within = any(each.within for each in seen)
                 if told:
                     terminal.write(f"\n{told}\n" if within else f"{_ERASE}{told}\n")
-                    for each in erasing.values():
+                    for each in seen:
                         each.within = False
                 elif within:
                     continue  # what stands there is the program's
@@ -134,13 +137,11 @@ def shown(job: JobProgress, terminal: TextIO) -> Iterator[None]:
     erasing = {name: _Erasing(stream, erase) for name, stream in before.items() if stream is not None}
     for name, stream in erasing.items():
         setattr(sys, name, stream)
-    thread = threading.Thread(target=show, name="progress", daemon=True)
-    thread.start()
+    seen = [each for name, each in erasing.items() if before[name].isatty()]
     try:
-        yield
+        with _beside(show, over):
+            yield
     finally:
-        over.set()
-        thread.join()
         erase()
         for name in streams:
             if isinstance(getattr(sys, name), _Erasing):
@@ -162,10 +163,5 @@ def _logged(job: JobProgress, log: TextIO) -> Iterator[None]:
             with suppress(Exception):  # nobody may read it any more
                 print(told, file=log, flush=True)
 
-    thread = threading.Thread(target=look, name="progress", daemon=True)
-    thread.start()
-    try:
+    with _beside(look, over):
         yield
-    finally:
-        over.set()
-        thread.join()

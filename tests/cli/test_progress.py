@@ -30,7 +30,8 @@ def test_the_line_says_how_far_the_job_is():
     assert job.line(3.7) == "4 s, 21 requests, 1 of 4 ranks have returned"
 
 
-def test_the_line_is_taken_away_before_anything_is_printed_and_at_the_end(monkeypatch):
+@pytest.mark.parametrize("say", [print, lambda text: sys.stdout.writelines([text, "\n"])])
+def test_the_line_is_taken_away_before_anything_is_printed_and_at_the_end(monkeypatch, say):
     terminal = Terminal()
     monkeypatch.setattr(progress, "TURN", 0.001)
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
@@ -38,7 +39,7 @@ def test_the_line_is_taken_away_before_anything_is_printed_and_at_the_end(monkey
     with shown(JobProgress(), terminal):
         while terminal.getvalue().count("the ranks are starting") < 2:
             pass
-        print("a line of the program's")
+        say("a line of the program's")
     assert sys.stdout is terminal
     before, _, _ = terminal.getvalue().partition("a line of the program's\n")
     assert before.endswith("\r\x1b[K")
