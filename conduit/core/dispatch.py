@@ -20,7 +20,7 @@ from conduit.core.calls import Action
 from conduit.core.digest import FLUSH, HANDLE, LAND
 from conduit.core.endpoint import Endpoint
 from conduit.core.steps import steps_of
-from conduit.core.token import Token
+from conduit.core.token import OVER, Token
 from conduit.core.wrong_count import wrong_count
 from conduit.errors import BadRequest, ConduitError, HandlerError
 
@@ -110,7 +110,7 @@ class Dispatch:
             function, name = self.handlers[word & 255]
         except IndexError:
             raise self._unknown(message) from None
-        token = Token(self.endpoint, source, word & REQUEST, name)
+        token = Token(self.endpoint, source, word)
         packed = message.args
         args = UNPACK[len(packed)](packed)
         port = self.port
@@ -132,12 +132,11 @@ class Dispatch:
             self._failed(error, name, message)
         finally:
             self.running = ""
-            token._alive = False
+            reply, token._reply = token._reply, OVER
         if not word & REQUEST:
             self.counts.replies_handled += 1
             return None
         self.counts.requests_handled += 1
-        reply = token._reply
         if reply is None:
             return self._automatic_reply(name, message)
         reply.source = rank = self.rank
