@@ -31,8 +31,9 @@ _SHORT, _MEDIUM, _LONG_ASYNC = int(Category.SHORT), int(Category.MEDIUM), int(Ca
 
 @attrs.define
 class Handled:
-    """How many requests and replies a rank has handled; automatic empty replies and those of attach do not count."""
+    """What handlers of a rank were run for, and how often they replied; automatic empty replies do not count."""
 
+    replies_sent: int = 0
     requests_handled: int = 0
     replies_handled: int = 0
 
@@ -101,16 +102,14 @@ class Dispatch:
             ConduitError: one that the handler raised, other than BadRequest and HandlerError (R33).
         """
         word, source = message.word, message.source
-        digest_log = self.digest_log
-        if digest_log is not None and len(digest_log) > FLUSH:
-            digest_log.flush()
         if word & AUTO_REPLY:
             return None
         try:
             function, name = self.handlers[word & 255]
         except IndexError:
             raise self._unknown(message) from None
-        token = Token(self.endpoint, source, word)
+        endpoint = self.endpoint
+        token = Token(endpoint, source, word)
         packed = message.args
         args = UNPACK[len(packed)](packed)
         port = self.port
@@ -120,6 +119,7 @@ class Dispatch:
             if word & CATEGORY:
                 self._call_with_payload(run, function, token, message, args)
             else:
+                digest_log = self.digest_log
                 if digest_log is not None:
                     digest_log += (port.ticks(), HANDLE | word, source, 0, crc32(packed))
                 if run is None:
@@ -132,15 +132,18 @@ class Dispatch:
             self._failed(error, name, message)
         finally:
             self.running = ""
-            reply, token._reply = token._reply, OVER
+            reply = token._reply
+            token._reply = OVER
+        counts = self.counts
         if not word & REQUEST:
-            self.counts.replies_handled += 1
+            counts.replies_handled += 1
             return None
-        self.counts.requests_handled += 1
+        counts.requests_handled += 1
         if reply is None:
             return self._automatic_reply(name, message)
         reply.source = rank = self.rank
-        self.endpoint.count_send(reply, source)
+        counts.replies_sent += 1
+        endpoint.note_send(reply, source)
         if source != rank:
             return reply
         self.local.append(reply)
@@ -219,6 +222,9 @@ class Dispatch:
 
     def _automatic_reply(self, name: str, request: Message) -> Message | None:
         """Return the automatic empty reply to a `request` whose handler made none; None for a request of this rank."""
+        digest_log = self.digest_log
+        if digest_log is not None and len(digest_log) > FLUSH:  # else what the rank sends sees to it
+            digest_log.flush()
         if (request.word >> 9 & 3) == _LONG_ASYNC:
             raise HandlerError(
                 f"rank {self.rank}: handler {name!r} made no reply to a long-async request of rank "

@@ -64,10 +64,12 @@ class Dispatcher(Core, Protocol):
 
 @attrs.define
 class Sent:
-    """Counts of what a rank has sent: what programs asked for, so no automatic replies and no attach."""
+    """Counts of what a rank has sent: what programs asked for, so no automatic replies and no attach.
+
+    Replies are counted with the handlers that make them (`conduit.core.dispatch.Handled`).
+    """
 
     requests_sent: int = 0
-    replies_sent: int = 0
     payload_bytes_sent: int = 0
     payload_bytes_off_host: int = 0
 
@@ -533,31 +535,31 @@ class Endpoint:
             await self._request_self(message)
         else:
             await self._port.request(dest, message)
-            self.count_send(message, dest)
+            self.counts.requests_sent += 1
+            self.note_send(message, dest)
 
     async def _request_self(self, message: Message) -> None:
         await self._port.poll()  # may be cancelled; from here on the message is as good as sent (S2)
-        self.count_send(message, self.rank)
+        self.counts.requests_sent += 1
+        self.note_send(message, self.rank)
         self._dispatch.local.append(message)
         self._port.request_pass()
 
-    def count_send(self, message: Message, dest: int) -> None:
-        """Count and log a message to `dest`: what programs asked for, so no automatic replies."""
-        counts, word, nbytes = self.counts, message.word, message.nbytes
-        if word & REQUEST:
-            counts.requests_sent += 1
-        else:
-            counts.replies_sent += 1
+    def note_send(self, message: Message, dest: int) -> None:
+        """Log a message to `dest` and count its bytes: what programs asked for, so no automatic replies."""
+        nbytes, digest_log = message.nbytes, self._digest_log
         if nbytes:
+            counts = self.counts
             counts.payload_bytes_sent += nbytes
             if self.hosts[dest] != self.host:
                 counts.payload_bytes_off_host += nbytes
-        digest_log = self._digest_log
         if digest_log is not None:
             check = crc32(message.args)
             if nbytes:
                 check = crc32(message.payload, check)
-            digest_log += (self._port.ticks(), SEND | word, dest, nbytes, check)  # hashed when its reply is handled
+            digest_log += (self._port.ticks(), SEND | message.word, dest, nbytes, check)
+            if len(digest_log) > FLUSH:
+                digest_log.flush()
 
     # -- waiting and working -------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ from conduit.simnet.allgather import Allgather
 from conduit.simnet.blocked import BlockedQueue
 from conduit.simnet.host import HostModel
 from conduit.simnet.sending import SendingRequest
-from conduit.simnet.transport import LATER, Transport
+from conduit.simnet.transport import Transport
 from conduit.simnet.waiting import Blocked, ForAllgather, ForPredicate, ForReturn, ForSlot
 
 CALLS = 1000  # after that many calls of a rank siblings and signals get their turn (I3)
@@ -690,10 +690,10 @@ class SimulatedPort(Port):
         local = core.local
         while self._left and not kernel.ending:
             message = local.popleft() if local else take()
-            if message is None:
-                break
-            if message is LATER:
-                return
+            if not message:
+                if message is None:
+                    break
+                return  # LATER
             self._left -= 1
             try:
                 reply = core.deliver(message)
