@@ -14,7 +14,7 @@ from zlib import crc32
 import attrs
 import numpy as np
 
-from conduit.contract import REQUEST, Buffer, Bytes, Category, Core, Costs, LayerReport, Limits, Message, Port, word_of
+from conduit.contract import Buffer, Bytes, Category, Core, Costs, LayerReport, Limits, Message, Port, word_of
 from conduit.core import arguments
 from conduit.core.calls import Action, Guard, action, guard
 from conduit.core.digest import FLUSH, SEND, WAKE, DigestLog
@@ -416,7 +416,7 @@ class Endpoint:
         call = "ep.request_short"
         if self._dispatch.running:
             self.refuse_in_handler(call)
-        if type(dest) is not int or not 0 <= dest < self.size:
+        if dest.__class__ is not int or not 0 <= dest < self.size:
             dest = arguments.rank(call, "dest", dest, self.size)
         try:
             index = self._indices[handler]
@@ -446,7 +446,7 @@ class Endpoint:
         call = "ep.request_medium"
         if self._dispatch.running:
             self.refuse_in_handler(call)
-        if type(dest) is not int or not 0 <= dest < self.size:
+        if dest.__class__ is not int or not 0 <= dest < self.size:
             dest = arguments.rank(call, "dest", dest, self.size)
         try:
             index = self._indices[handler]

@@ -102,11 +102,11 @@ class SimulatedPort(Port):
     """
 
     __slots__ = (
-        "_after_pass", "_attention", "_begin", "_behind", "_calls", "_chosen", "_end", "_job_scope", "_left",
-        "_look_later", "_loop_start", "_memory", "_miss_ps", "_next", "_notice", "_notice_at", "_only", "_pass_over",
-        "_passes", "_polls", "_run_in_context", "_sending", "_sent", "_shielded", "_shielded_at", "_take", "_turn",
-        "blocked", "conduit", "core", "cpu", "hooks", "host", "hosts", "in_flight", "kernel", "ledger", "memory",
-        "rank", "task", "transports", "work",
+        "_after_pass", "_attention", "_begin", "_behind", "_calls", "_chosen", "_deliver", "_end", "_job_scope",
+        "_left", "_local", "_look_later", "_loop_start", "_memory", "_miss_ps", "_next", "_notice", "_notice_at",
+        "_only", "_pass_over", "_passes", "_polls", "_run_in_context", "_sending", "_sent", "_shielded",
+        "_shielded_at", "_take", "_turn", "blocked", "conduit", "core", "cpu", "hooks", "host", "hosts", "in_flight",
+        "kernel", "ledger", "memory", "rank", "task", "transports", "work",
     )  # fmt: skip
 
     # Of a port that is listened to alone (`conduit.simnet.observed`), and of one that is checked.
@@ -119,6 +119,7 @@ class SimulatedPort(Port):
         self.conduit = conduit
         self.rank = rank
         self.core = core
+        self._deliver, self._local = core.deliver, core.local
         self.kernel = conduit.kernel
         self.cpu = Cpu(self.kernel, rank, self._idle)
         self.transports: list[Transport] = []
@@ -584,12 +585,12 @@ class SimulatedPort(Port):
     async def _block(self, blocked: Blocked) -> None:
         """Poll until `blocked` is ready."""
         line = self.blocked
-        if line.heads:
+        if line:
             line.join(blocked)
         else:
             line[blocked] = None
-        if len(line) == 1 and not self.cpu.busy:
-            self._idle()
+            if not self.cpu.busy:
+                self._idle()
         try:
             if not blocked.done:
                 await self.kernel.park(blocked)
@@ -686,8 +687,7 @@ class SimulatedPort(Port):
 
     def _go_on(self) -> None:
         """Handle messages until one's reply takes time, none is left, or the pass is full."""
-        core, kernel, take = self.core, self.kernel, self._take
-        local = core.local
+        kernel, take, local = self.kernel, self._take, self._local
         while self._left and not kernel.ending:
             message = local.popleft() if local else take()
             if not message:
@@ -696,7 +696,7 @@ class SimulatedPort(Port):
                 return  # LATER
             self._left -= 1
             try:
-                reply = core.deliver(message)
+                reply = self._deliver(message)
             except Exception as error:
                 self.fail(error)
                 return

@@ -282,17 +282,18 @@ class LoggpTransport(Transport):
             self.kernel.at(self.network_free, self.inject, dest, slot, message, then)
             return
         # What travels is bytes.  A payload that may still be lent is read here.
-        train, busy, word, data, payload = 0, self.gap, message.word, header.pack(message), b""
+        data, payload = header.pack(message), b""
+        train, busy = 0, self.gap
         if message.nbytes:
             train = (message.nbytes - 1) * self.gap_per_byte
             busy = max(busy, train)
-            if word & LONG:
+            if message.word & LONG:
                 payload = bytes(message.payload)
             else:
                 data += message.payload
         self.network_free = now + busy
         there: Any = self.conduit.ports[dest].transports[0]
-        arrive = partial(there.arrive, (self.rank, word & REQUEST, slot), data, payload, message.offset)
+        arrive = partial(there.arrive, (self.rank, message.word & REQUEST, slot), data, payload, message.offset)
         reach = now + self.latency
         if self.delays is None:
             there.come_in(reach, train, busy, arrive)  # L is the same for all: who is sent first is there first
