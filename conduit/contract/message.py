@@ -119,3 +119,24 @@ class Message:
     def is_auto_reply(self) -> bool:
         """Whether it is the automatic empty reply to a request whose handler made none; it runs no handler."""
         return bool(self.word & AUTO_REPLY)
+
+
+class BareMessage(Message):
+    """A message without a payload, as the core makes it for a port: most are such, so that it sets what differs alone.
+
+    Args:
+        word: as `Message.word`.
+        args: the arguments, packed.
+        source: rank of the sender.
+    """
+
+    __slots__ = ()
+
+    payload = b""
+    offset = nbytes = 0
+    slot = None
+
+    def __init__(self, word: int, args: bytes, source: int) -> None:
+        self.word = word
+        self.args = args
+        self.source = source

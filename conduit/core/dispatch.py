@@ -141,10 +141,9 @@ class Dispatch:
         counts.requests_handled += 1
         if reply is None:
             return self._automatic_reply(name, message)
-        reply.source = rank = self.rank
         counts.replies_sent += 1
         endpoint.note_send(reply, source)
-        if source != rank:
+        if source != self.rank:
             return reply
         self.local.append(reply)
         return None

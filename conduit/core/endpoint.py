@@ -14,7 +14,19 @@ from zlib import crc32
 import attrs
 import numpy as np
 
-from conduit.contract import Buffer, Bytes, Category, Core, Costs, LayerReport, Limits, Message, Port, word_of
+from conduit.contract import (
+    BareMessage,
+    Buffer,
+    Bytes,
+    Category,
+    Core,
+    Costs,
+    LayerReport,
+    Limits,
+    Message,
+    Port,
+    word_of,
+)
 from conduit.core import arguments
 from conduit.core.calls import Action, Guard, action, guard
 from conduit.core.digest import FLUSH, SEND, WAKE, DigestLog
@@ -428,7 +440,7 @@ class Endpoint:
             packed = arguments.pack(call, args, self.limits.max_args)
         frame = _getframe(1)
         unused = Guard((self, call, frame.f_code, frame.f_lasti))
-        return self._request(unused, dest, Message(_SHORT | index, packed))
+        return self._request(unused, dest, BareMessage(_SHORT | index, packed, self.rank))
 
     def request_medium(self, dest: int, handler: Handler, payload: Any, *args: Any) -> Coroutine[Any, Any, None]:
         """Send a medium request: the handler gets the payload in a buffer of its own.
@@ -462,7 +474,7 @@ class Endpoint:
             data = arguments.payload(call, payload, self.limits.max_medium, "max_medium", "send it with request_long")
         frame = _getframe(1)
         unused = Guard((self, call, frame.f_code, frame.f_lasti))
-        return self._request(unused, dest, Message(_MEDIUM | index, packed, data, 0, len(data)))
+        return self._request(unused, dest, Message(_MEDIUM | index, packed, data, 0, len(data), self.rank))
 
     def request_long(
         self, dest: int, handler: Handler, payload: Any, offset: int, *args: Any, auxiliary: bool = False
@@ -518,7 +530,7 @@ class Endpoint:
             place = self._auxiliary_place(call, offset, len(data), dest)
         else:
             place = arguments.place(call, offset, len(data), self._segment_bytes, dest)
-        message = Message(kind | index, packed, data, place if data else 0, len(data))
+        message = Message(kind | index, packed, data, place if data else 0, len(data), self.rank)
         # Real memory is aligned as it is, and to look where the payload lies takes longer than the rest of the call.
         message.address = (self.place_in_segment(data) or 0) if self.simulated else 0
         return message
@@ -527,7 +539,6 @@ class Endpoint:
         unused.clear()
         if self.forgotten:
             self._tell_forgotten()
-        message.source = self.rank
         payload = message.payload
         if payload and type(payload) is not bytes and message.word & _KIND != _LONG_ASYNC:
             message.payload = bytes(payload)  # the first step of the call (S4)

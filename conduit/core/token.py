@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from conduit.contract import REQUEST, Category, Message, word_of
+from conduit.contract import REQUEST, BareMessage, Category, Message, word_of
 from conduit.core import arguments
 from conduit.core.endpoint import Endpoint
 from conduit.core.handlers import Handler
@@ -75,7 +75,7 @@ class Token:
             packed = ep._packers[len(args)](*args)
         except arguments.UNPACKED:
             packed = arguments.pack("token.reply_short", args, ep.limits.max_args)
-        self._reply = Message(index, packed)
+        self._reply = BareMessage(index, packed, ep.rank)
 
     def reply_medium(self, handler: Handler, payload: Any, *args: Any) -> None:
         """Reply with a payload that the requester's handler gets in a buffer of its own.
@@ -96,7 +96,7 @@ class Token:
         index = self.ep.handlers.index(call, handler)
         packed = arguments.pack(call, args, limits.max_args)
         data = arguments.payload(call, payload, limits.max_medium, "max_medium", "reply with reply_long")
-        self._reply = Message(index | _MEDIUM, packed, bytes(data), 0, len(data))
+        self._reply = Message(index | _MEDIUM, packed, bytes(data), 0, len(data), self.ep.rank)
 
     def reply_long(self, handler: Handler, payload: Any, offset: int, *args: Any) -> None:
         """Reply with a payload that lands in the requester's segment before its handler runs.
@@ -124,7 +124,7 @@ class Token:
         lies = ep.place_in_segment(data)
         if lies is None:
             data = bytes(data)
-        self._reply = Message(index | _LONG, packed, data, place if data else 0, len(data))
+        self._reply = Message(index | _LONG, packed, data, place if data else 0, len(data), ep.rank)
         self._reply.address = lies or 0
 
     def _refuse(self, call: str) -> None:

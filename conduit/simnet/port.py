@@ -102,7 +102,7 @@ class SimulatedPort(Port):
     """
 
     __slots__ = (
-        "_after_pass", "_attention", "_begin", "_behind", "_calls", "_chosen", "_deliver", "_end", "_job_scope",
+        "_after_pass", "_attention", "_begin", "_behind", "_calls", "_chosen", "_end", "_job_scope",
         "_left", "_local", "_look_later", "_loop_start", "_memory", "_miss_ps", "_next", "_notice", "_notice_at",
         "_only", "_pass_over", "_passes", "_polls", "_run_in_context", "_sending", "_sent", "_shielded",
         "_shielded_at", "_take", "_turn", "blocked", "conduit", "core", "cpu", "hooks", "host", "hosts", "in_flight",
@@ -119,7 +119,7 @@ class SimulatedPort(Port):
         self.conduit = conduit
         self.rank = rank
         self.core = core
-        self._deliver, self._local = core.deliver, core.local
+        self._local = core.local
         self.kernel = conduit.kernel
         self.cpu = Cpu(self.kernel, rank, self._idle)
         self.transports: list[Transport] = []
@@ -689,14 +689,18 @@ class SimulatedPort(Port):
         """Handle messages until one's reply takes time, none is left, or the pass is full."""
         kernel, take, local = self.kernel, self._take, self._local
         while self._left and not kernel.ending:
-            message = local.popleft() if local else take()
+            if local:
+                message: Message | None = local.popleft()
+                self.conduit.under_way += 1  # no send has counted it
+            else:
+                message = take()
             if not message:
                 if message is None:
                     break
                 return  # LATER
             self._left -= 1
             try:
-                reply = self._deliver(message)
+                reply = self.core.deliver(message)
             except Exception as error:
                 self.fail(error)
                 return
@@ -706,8 +710,7 @@ class SimulatedPort(Port):
                 transport = self._only or self.transport_to(message.source)
                 transport.send_reply(message, reply, self._next)
                 return
-            if message.source != self.rank:
-                self.conduit.under_way -= 1
+            self.conduit.under_way -= 1
         else:
             self._attention = True  # the pass is full: there may be more
         if self._end is not None:
