@@ -101,7 +101,7 @@ class Dispatch:
             HandlerError: the handler raised or broke a rule.
             ConduitError: one that the handler raised, other than BadRequest and HandlerError (R33).
         """
-        word, source = message.word, message.source
+        word = message.word
         if word & AUTO_REPLY:
             return None
         try:
@@ -109,6 +109,7 @@ class Dispatch:
         except IndexError:
             raise self._unknown(message) from None
         endpoint = self.endpoint
+        source = message.source
         token = Token(endpoint, source, word)
         packed = message.args
         args = UNPACK[len(packed)](packed)

@@ -558,12 +558,13 @@ class Endpoint:
 
     def note_send(self, message: Message, dest: int) -> None:
         """Log a message to `dest` and count its bytes: what programs asked for, so no automatic replies."""
-        nbytes, digest_log = message.nbytes, self._digest_log
+        nbytes = message.nbytes
         if nbytes:
             counts = self.counts
             counts.payload_bytes_sent += nbytes
             if self.hosts[dest] != self.host:
                 counts.payload_bytes_off_host += nbytes
+        digest_log = self._digest_log
         if digest_log is not None:
             check = crc32(message.args)
             if nbytes:

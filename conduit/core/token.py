@@ -70,7 +70,10 @@ class Token:
         if self._reply is not None or not self._word & REQUEST:
             self._refuse("token.reply_short")
         ep = self.ep
-        index = ep.handlers.index("token.reply_short", handler)
+        try:
+            index = ep._indices[handler]
+        except (KeyError, TypeError):
+            index = ep.handlers.index("token.reply_short", handler)
         try:
             packed = ep._packers[len(args)](*args)
         except arguments.UNPACKED:

@@ -170,7 +170,8 @@ class SimulatedPort(Port):
 
     def ticks(self) -> int:
         """Return this rank's time in picoseconds."""
-        free, now = self.cpu.free, self.kernel.now
+        free = self.cpu.free
+        now = self.kernel.now
         return free if free > now else now
 
     async def start(self) -> None:
@@ -184,7 +185,7 @@ class SimulatedPort(Port):
         if self._interrupted():
             await self._enter()
         if not self.conduit.over():
-            await self._block(ForReturn(self.kernel, self.conduit.over, "the other ranks to return"))
+            await self._block(ForReturn(self.kernel, self.conduit))
 
     async def allgather(self, data: bytes) -> Sequence[bytes]:
         """Meet all ranks; see `conduit.contract.Port.allgather`."""
@@ -204,7 +205,8 @@ class SimulatedPort(Port):
 
     async def request(self, dest: int, message: Message) -> None:
         """Poll once, take a slot to `dest`, send; shielded from the slot on (S2)."""
-        kernel, cpu = self.kernel, self.cpu
+        kernel = self.kernel
+        cpu = self.cpu
         if self.blocked:  # what the task did since its last call may be waited for by another
             self.recheck(kernel.task)
         self._calls -= 1
@@ -455,7 +457,8 @@ class SimulatedPort(Port):
         cpu = self.cpu
         if self.blocked and self._notice_at < 0 and not cpu.busy:
             kernel = self.kernel
-            now, when = kernel.now, self._loop_start
+            now = kernel.now
+            when = self._loop_start
             if when < now:
                 when = now + (when - now) % self._miss_ps
             if not kernel.queue and kernel.advance_event(when):
@@ -633,8 +636,11 @@ class SimulatedPort(Port):
                 self.cpu.pay()
             self._settle()
         if self.blocked:
-            free, now = self.cpu.free, self.kernel.now
-            self._loop_start = free = free if free > now else now
+            free = self.cpu.free
+            now = self.kernel.now
+            if free < now:
+                free = now
+            self._loop_start = free
             if self._attention:
                 self._notice_at = free
                 self.kernel.call(free, self._notice)
@@ -687,7 +693,9 @@ class SimulatedPort(Port):
 
     def _go_on(self) -> None:
         """Handle messages until one's reply takes time, none is left, or the pass is full."""
-        kernel, take, local = self.kernel, self._take, self._local
+        kernel = self.kernel
+        take = self._take
+        local = self._local
         while self._left and not kernel.ending:
             if local:
                 message: Message | None = local.popleft()
@@ -744,12 +752,13 @@ class SimulatedPort(Port):
             cpu.busy = False
             if not over or self._look_later:
                 self._idle()
-        if over:
-            free = cpu.free
-            if free > self.kernel.now:  # every wait returns at `cpu.free` (T3)
-                self.kernel.call(free, blocked.wake)  # never `soon`: a transport that calls `then()` may go on after it
-            else:
-                blocked.wake()
+        if not over:
+            return
+        free = cpu.free
+        if free > self.kernel.now:  # every wait returns at `cpu.free` (T3)
+            self.kernel.call(free, blocked.wake)  # never `soon`: a transport that calls `then()` may go on after it
+        else:
+            blocked.wake()
 
     def _pass_over_several(self) -> None:
         """End a pass where several tasks wait, one waits for a slot, or a layer above wants to send."""

@@ -282,8 +282,10 @@ class LoggpTransport(Transport):
             self.kernel.at(self.network_free, self.inject, dest, slot, message, then)
             return
         # What travels is bytes.  A payload that may still be lent is read here.
-        data, payload = header.pack(message), b""
-        train, busy = 0, self.gap
+        data = header.pack(message)
+        payload = b""
+        train = 0
+        busy = self.gap
         if message.nbytes:
             train = (message.nbytes - 1) * self.gap_per_byte
             busy = max(busy, train)
@@ -292,7 +294,7 @@ class LoggpTransport(Transport):
             else:
                 data += message.payload
         self.network_free = now + busy
-        there: Any = self.conduit.ports[dest].transports[0]
+        there: Any = self.conduit.transports[dest]
         arrive = partial(there.arrive, (self.rank, message.word & REQUEST, slot), data, payload, message.offset)
         reach = now + self.latency
         if self.delays is None:
