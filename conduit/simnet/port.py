@@ -461,7 +461,7 @@ class SimulatedPort(Port):
             when = self._loop_start
             if when < now:
                 when = now + (when - now) % self._miss_ps
-            if not kernel.queue and kernel.advance_event(when):
+            if kernel.advance_event(when):
                 cpu.busy = True
                 try:
                     self._begin_pass(self._pass_over)

@@ -91,7 +91,7 @@ class ForPredicate(Blocked):
         return tuple(self.ranks)
 
 
-class Job(Protocol):
+class RunningRanks(Protocol):
     """What a wait for the end of all mains sees of the job's network.
 
     Attributes:
@@ -111,7 +111,7 @@ class ForReturn(Blocked):
 
     kind = Awaited.RETURN
 
-    def __init__(self, kernel: Kernel, job: Job) -> None:
+    def __init__(self, kernel: Kernel, job: RunningRanks) -> None:
         super().__init__(kernel, "the other ranks to return")
         self.job = job
 
