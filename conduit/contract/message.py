@@ -121,8 +121,8 @@ class Message:
         return bool(self.word & AUTO_REPLY)
 
 
-class BareMessage(Message):
-    """A message without a payload, as the core makes it for a port: most are such, so that it sets what differs alone.
+class ShortMessage(Message):
+    """A short message.  Most messages are, so that it sets alone what differs; `slot` is set where it has arrived.
 
     Args:
         word: as `Message.word`.
@@ -134,7 +134,6 @@ class BareMessage(Message):
 
     payload = b""
     offset = nbytes = 0
-    slot = None
 
     def __init__(self, word: int, args: bytes, source: int) -> None:
         self.word = word

@@ -108,13 +108,11 @@ class Dispatch:
             function, name = self.handlers[word & 255]
         except IndexError:
             raise self._unknown(message) from None
-        endpoint = self.endpoint
         source = message.source
-        token = Token(endpoint, source, word)
+        token = Token(self.endpoint, source, word)
         packed = message.args
         args = UNPACK[len(packed)](packed)
-        port = self.port
-        run = port.handler_context()
+        run = self.port.handler_context()
         self.running = name
         try:
             if word & CATEGORY:
@@ -122,7 +120,7 @@ class Dispatch:
             else:
                 digest_log = self.digest_log
                 if digest_log is not None:
-                    digest_log += (port.ticks(), HANDLE | word, source, 0, crc32(packed))
+                    digest_log += (self.port.ticks(), HANDLE | word, source, 0, crc32(packed))
                 if run is None:
                     function(token, *args)
                 else:
@@ -143,7 +141,7 @@ class Dispatch:
         if reply is None:
             return self._automatic_reply(name, message)
         counts.replies_sent += 1
-        endpoint.note_send(reply, source)
+        self.endpoint.note_send(reply, source)
         if source != self.rank:
             return reply
         self.local.append(reply)

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from sys import _getframe
-from types import CodeType
 from typing import Any, ClassVar, NoReturn, Protocol
 from zlib import crc32
 
@@ -15,7 +14,6 @@ import attrs
 import numpy as np
 
 from conduit.contract import (
-    BareMessage,
     Buffer,
     Bytes,
     Category,
@@ -25,6 +23,7 @@ from conduit.contract import (
     Limits,
     Message,
     Port,
+    ShortMessage,
     word_of,
 )
 from conduit.core import arguments
@@ -425,22 +424,21 @@ class Endpoint:
             BadRequest: a wrong argument.
             HandlerError: called in a handler.
         """
-        call = "ep.request_short"
         if self._dispatch.running:
-            self.refuse_in_handler(call)
+            self.refuse_in_handler("ep.request_short")
         if dest.__class__ is not int or not 0 <= dest < self.size:
-            dest = arguments.rank(call, "dest", dest, self.size)
+            dest = arguments.rank("ep.request_short", "dest", dest, self.size)
         try:
             index = self._indices[handler]
         except (KeyError, TypeError):
-            index = self.handlers.index(call, handler)
+            index = self.handlers.index("ep.request_short", handler)
         try:
             packed = self._packers[len(args)](*args)
         except arguments.UNPACKED:
-            packed = arguments.pack(call, args, self.limits.max_args)
+            packed = arguments.pack("ep.request_short", args, self.limits.max_args)
         frame = _getframe(1)
-        unused = Guard((self, call, frame.f_code, frame.f_lasti))
-        return self._request(unused, dest, BareMessage(_SHORT | index, packed, self.rank))
+        unused = Guard((self, "ep.request_short", frame.f_code, frame.f_lasti))
+        return self._request(unused, dest, ShortMessage(_SHORT | index, packed, self.rank))
 
     def request_medium(self, dest: int, handler: Handler, payload: Any, *args: Any) -> Coroutine[Any, Any, None]:
         """Send a medium request: the handler gets the payload in a buffer of its own.
@@ -607,15 +605,10 @@ class Endpoint:
         if self._dispatch.running:
             self.refuse_in_handler(call)
         try:
-            code: CodeType | None = predicate.__code__  # nearly always
+            flags = predicate.__code__.co_flags  # nearly always
         except AttributeError:
-            code = code_of(predicate)
-        if code is None:
-            raise BadRequest(
-                f"{call}: predicate={arguments.shown(predicate)} cannot be called; pass a function of no arguments, "
-                "`lambda: ...`, which is called again and again"
-            )
-        if code.co_flags & WAITS:
+            flags = _flags_of(call, predicate)
+        if flags & WAITS:
             raise BadRequest(
                 f"{call}: predicate={describe(predicate)} is async or a generator function, so that what it returns is "
                 "always true; pass an ordinary function"
@@ -951,3 +944,14 @@ def _ranks_by_host(hosts: tuple[int, ...]) -> Mapping[int, tuple[int, ...]]:
 def _address(array: Bytes) -> int:
     address: int = array.__array_interface__["data"][0]
     return address
+
+
+def _flags_of(call: str, predicate: object) -> int:
+    """Return the flags of the code that a call of `predicate` begins with."""
+    code = code_of(predicate)
+    if code is None:
+        raise BadRequest(
+            f"{call}: predicate={arguments.shown(predicate)} cannot be called; pass a function of no arguments, "
+            "`lambda: ...`, which is called again and again"
+        )
+    return code.co_flags
