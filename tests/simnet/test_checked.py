@@ -29,7 +29,10 @@ AHEAD = """
 def come_in(self, reach, train, busy, arrive):
     arrive()
 P.come_in = come_in
-P.send = P.send_request = lambda s, d, n, m, then: (s.inject(d, n, m, lambda: None), s.port.kernel.at(s.port.cpu.now(), then))
+def send(self, dest, slot, message, then):
+    self.inject(dest, slot, message, lambda: None)
+    self.port.kernel.at(self.port.cpu.now(), then)
+P.send = P.send_request = send
 """
 RESUMES = "begin = P.begin_pass\nP.begin_pass = lambda s: (begin(s), s.port.resume_pass())"
 
