@@ -215,7 +215,7 @@ def test_columns_are_closer_in_a_terminal_that_is_too_narrow(monkeypatch, capsys
     assert "1000000 1000001" in shown[80][3]
 
 
-@pytest.mark.parametrize("words", [("list",), ("show", "loggp"), ("raw", "toy"), ("explain", "loggp", "--size", "8")])
+@pytest.mark.parametrize("words", [("list",), ("show", "loggp"), ("raw", "toy"), ("explain", "--conduit", "loggp")])
 def test_a_table_that_is_piped_has_no_blanks_at_the_ends_of_its_lines(command, toy, words):
     status, out, _ = command(*words)
     assert status == 0

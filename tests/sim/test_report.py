@@ -135,7 +135,9 @@ def test_a_report_that_is_cut_keeps_what_is_to_be_done():
 
     lines = _report(conduit.Deadlock, main, "loggp", ranks=2)
     assert len(lines) == 25
-    assert lines[-2] == "... and 7 lines more; `conduit run --full-report FILE` writes all, and the error's `report` has it"
+    assert lines[-2] == (
+        "... and 7 lines more; `conduit run --full-report FILE` writes all, and the error's `report` has it"
+    )
     assert lines[-1] == (
         "in a wait of Trio's own nothing is polled, and only a poll runs handlers: wait with `await "
         "ep.block_until(predicate)`, for an event with `await ep.block_until(event.is_set)`"
