@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from types import ModuleType
 
+import numpy as np
 import trio
 
 from conduit.core.endpoint import Endpoint
@@ -33,7 +34,7 @@ from conduit.launch.misuse import (
 from conduit.launch.reports.folders import is_own
 from conduit.launch.reports.own_variables import enclosing
 from conduit.launch.timeouts import too_slow
-from conduit.words import closest, like
+from conduit.words import closest, is_a, like
 
 _FOREIGN = ("trio.run received unrecognized yield message", "Task got bad yield: ")
 """How Trio refuses what asyncio wants, and asyncio what Trio wants."""
@@ -224,6 +225,8 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
             return f"{kind.__name__} has no {name}; {as_called(text, kind, _written(error))}"
         if each in own:
             return f"{kind.__name__} has no {name} (did you mean {each}?)"
+    if hasattr(kind, "__await__") and hasattr(np.ndarray, name) and (called := _written(error)):
+        return f"{called} {is_a(there)}: write `await {called}` for its result, which has {name}"
     if isinstance(there, Endpoint) and (fronts := _fronts_with(name)):
         if started := _started(fronts, there, error):  # the program says itself what it is for
             return f"{kind.__name__} has no {name}; {started}"
