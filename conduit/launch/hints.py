@@ -18,6 +18,7 @@ from conduit.core.endpoint import Endpoint
 from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch import registry
+from conduit.launch.hidden import hiding
 from conduit.launch.misuse import (
     STARTED,
     apart,
@@ -60,6 +61,8 @@ _RELEASED = "the payload of a medium message is the handler's until it returns; 
 
 def hint(error: BaseException) -> str:
     """Return what to do about an error, "" where this package knows nothing of it."""
+    if text := hiding(error):
+        return text
     if str(error).startswith(_FOREIGN) or _raised_in_asyncio(error):
         return _asyncio(error)
     match error:
