@@ -40,7 +40,7 @@ from conduit.commands.tables import grid
 from conduit.contract import RankKind
 from conduit.core.calls import quiet_python
 from conduit.errors import BadRequest, ConduitError, ConduitWarning, Deadlock, Livelock, TimeLimit, UnknownConduit
-from conduit.launch import interrupts, mpi4py_world, output, processes, standard_input, terminal, unawaited
+from conduit.launch import interrupts, mpi4py_world, output, processes, standard_input, terminal, unawaited, uncalled
 from conduit.launch.complaints import complain
 from conduit.launch.formatting import formatted
 from conduit.launch.registry import FRONT_ENDS, Spec, installed, parse_spec
@@ -138,6 +138,9 @@ def run(
     else:
         processes.warn_of_copies(specs)
         _warn_of_world(file, specs)
+        if output.is_first():
+            for text in uncalled.uncalled(file.tree, str(file.path)):
+                terminal.tell(f"warning: {text}")
     settings = {
         "ranks": ranks,
         "seed": seed,

@@ -159,12 +159,12 @@ def elsewhere(package: str, name: str) -> str:
         return (
             f"{package} has no {name}, but what main is called with has: `async def main({word})`, then `{word}.{name}`"
         )
-    for other in _public_modules():
+    for other in public_modules():
         there = importlib.import_module(other)
         if other != package and name in getattr(there, "__all__", ()):
             needs = getattr(there, "_needs", {}).get(name)
             return f"{name} is in {other}: write `from {other} import {name}`" + (f"; {needs}" if needs else "")
-    for other in _public_modules():
+    for other in public_modules():
         above, _, last = other.rpartition(".")
         if above and last.casefold() == name.casefold():
             return f"{package} has no {name}: write `from {above} import {last}`"
@@ -199,7 +199,7 @@ def _of_its_own(name: str, error: BaseException) -> str:
 def _no_module(name: str) -> str:
     """Say where a module is that is not there: one of this project, or what stands for another one."""
     last = name.rpartition(".")[2]
-    for other in _public_modules():
+    for other in public_modules():
         package, _, own = other.rpartition(".")
         ours = (name == last or name.partition(".")[0] in _packages()) and own.casefold() == last.casefold()
         if package and (ours or name.partition(".")[0] == getattr(importlib.import_module(other), "_stands_for", "")):
@@ -286,7 +286,7 @@ def _started(fronts: list[str], endpoint: Endpoint, error: BaseException) -> str
 def _of_main(kind: type, name: str) -> str:
     """Return what programs call what their front end gives to main, where that has a name; "" where it has not."""
     for module in (
-        importlib.import_module(each) for each in _public_modules() if kind.__module__.startswith(f"{each}.")
+        importlib.import_module(each) for each in public_modules() if kind.__module__.startswith(f"{each}.")
     ):
         word, given = getattr(module, "_given", ("", object))
         if given is not kind and name in dir(given):
@@ -368,7 +368,7 @@ def _packages() -> list[str]:
     return ["conduit", *sorted({name.partition(".")[0] for name in registry.layers()})]
 
 
-def _public_modules() -> list[str]:
+def public_modules() -> list[str]:
     """Return the packages and modules that programs import names from: those with `__all__`."""
     fronts = [entry.module for entry in registry.installed(registry.FRONT_ENDS).values()]
     suites = [entry.module for entry in registry.installed(registry.SUITES).values()]

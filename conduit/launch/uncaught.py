@@ -1,7 +1,7 @@
 """What a script shows of an error that it does not catch: its own lines, and what to do.
 
 `conduit run` shows errors itself.  Those of a script are shown by Python, which asks `sys.excepthook`.  Ctrl-C may come
-before this package is imported whole: so nothing is imported here but at an error, save what takes no time and needs nothing.
+before this package is imported whole: so nothing of it is imported here but at an error, save what needs nothing else.
 """
 
 from __future__ import annotations
