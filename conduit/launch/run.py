@@ -22,7 +22,7 @@ from conduit.core.checked_call import CURRENT
 from conduit.core.endpoint import Endpoint
 from conduit.core.handlers import describe
 from conduit.errors import BadRequest, ConduitError, ConduitWarning
-from conduit.launch import mpi4py_world, output, terminal
+from conduit.launch import mpi4py_world, output, terminal, uncalled
 from conduit.launch.complaints import complain
 from conduit.launch.keywords import named
 from conduit.launch.kinds import Job, kind_of_job
@@ -203,6 +203,8 @@ def _prepare(
     if text := copies(spec, 'conduit="{}"'):
         _warn(text)
     if text := mpi4py_world.of_caller(spec):
+        _warn(text)
+    for text in uncalled.of_caller() if output.is_first() else ():
         _warn(text)
     quiet_python()
     setup = JobSetup(

@@ -1,7 +1,7 @@
 """What a script shows of an error that it does not catch: its own lines, and what to do.
 
 `conduit run` shows errors itself.  Those of a script are shown by Python, which asks `sys.excepthook`.  Ctrl-C may come
-before this package is imported whole: so nothing is imported here but at an error.
+before this package is imported whole: so nothing of it is imported here but at an error, save what needs nothing else.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import sys
 import time
 from contextlib import suppress
 from types import FrameType, TracebackType
+
+from conduit.launch.hidden import hiding
 
 _COMMAND = "conduit"
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -35,6 +37,8 @@ def _show(kind: type[BaseException], error: BaseException, step: TracebackType |
             raise SystemExit(_INTERRUPTED)
         error.__traceback__ = _cut(step)
     else:
+        if text := hiding(error):
+            error.add_note(text)
         with suppress(Exception):  # Python shows then what there is
             if _is_shown_by_another(error):
                 time.sleep(_HEARD_S)  # with this process the others may be ended, which have still to say it

@@ -32,6 +32,7 @@ from conduit.simnet.blocked import BlockedQueue
 from conduit.simnet.host import HostModel
 from conduit.simnet.sending import SendingRequest
 from conduit.simnet.transport import Transport
+from conduit.simnet.unended import unended
 from conduit.simnet.waiting import Blocked, ForAllgather, ForPredicate, ForReturn, ForSlot
 
 CALLS = 1000  # after that many calls of a rank siblings and signals get their turn (I3)
@@ -407,6 +408,10 @@ class SimulatedPort(Port):
         """Return what these are."""
         own = [Unhandled(self.rank, message.word) for message in self.core.local]
         return own + [each for transport in self.transports for each in transport.unhandled()]
+
+    def unended(self) -> tuple[str, str]:
+        """Return which method of a transport has not ended; see `conduit.contract.Port.unended`."""
+        return unended(self) if self.cpu.busy else ("", "")
 
     def fail(self, error: BaseException) -> None:
         """End the job because of `error`."""

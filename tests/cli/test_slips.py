@@ -304,6 +304,16 @@ LINES = {
     EXTENDED + "h = await x.get_nb(1, 0, 8)\n    for each in h: pass": (
         "h is a Handle: write `await h` for its result"
     ),
+    EXTENDED + "h = await x.get_nb(1, 0, 8)\n    len(h)": "h is a Handle: write `await h` for its result",
+    EXTENDED + "h = await x.get_nb(1, 0, 8)\n    h.shape": (
+        "h is a Handle: write `await h` for its result, which has shape"
+    ),
+    EXTENDED + "h = await x.get_nb(1, 0, 8)\n    h.dtype": (
+        "h is a Handle: write `await h` for its result, which has dtype"
+    ),
+    EXTENDED + "h = await x.get_nb(1, 0, 8)\n    print(h.sum())": (
+        "h is a Handle: write `await h` for its result, which has sum"
+    ),
     # A wrong number of arguments.
     CORE + "await ep.request_short()": "ep.request_short takes (dest, handler, *args)",
     CORE + "await ep.poll(1)": "ep.poll takes no arguments",
