@@ -257,8 +257,8 @@ def test_collective_calls_that_differ_are_named_as_the_user_wrote_them():
     with pytest.raises(extended.CollectiveMismatch) as caught:
         run(main)
     assert re.match(
-        rf"collective call \d+ of their team: rank 0 called pe\.max_reduce\(op=max, \(4,\), float64\){here}, but rank 1 "
-        rf"called pe\.sum_reduce\(op=sum, \(4,\), float64\){here}; all ranks of a team ",
+        rf"collective call \d+ of their team: rank 0 called pe\.max_reduce\(op=max, \(4,\), float64\){here}, but "
+        rf"rank 1 called pe\.sum_reduce\(op=sum, \(4,\), float64\){here}; all ranks of a team ",
         str(caught.value),
     ), str(caught.value)
 
