@@ -21,6 +21,8 @@ from conduit.words import is_a, like
 
 _UNKNOWN = object()
 _METHODS = re.compile(r"'(builtin_function_or_)?(method|function)'")
+_OF_LAYERS = "called"
+"""The argument that layers above give, and no program: what their own users have called."""
 _KEYWORD = re.compile(r"got an unexpected keyword argument '(\w+)'")
 _COUNT = re.compile(
     r"(?P<name>\w+)\(\) (missing \d+ required |takes (from )?\d+ (to \d+ )?positional arguments? but |"
@@ -320,6 +322,8 @@ def _taken(function: Callable[..., object]) -> Iterator[str]:
     check = getattr(function, "check", None)  # which may ask for more than the head of the call says
     asked = inspect.signature(check).parameters if inspect.isfunction(check) else {}
     for each in inspect.signature(function).parameters.values():
+        if each.kind is inspect.Parameter.KEYWORD_ONLY and each.name == _OF_LAYERS:
+            continue
         if each.kind is inspect.Parameter.KEYWORD_ONLY and before not in (each.kind, inspect.Parameter.VAR_POSITIONAL):
             yield "*"
         before = each.kind

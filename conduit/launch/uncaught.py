@@ -1,4 +1,4 @@
-"""What a script shows of an error that it does not catch: its own lines, and what to do.
+"""What a script shows of an error that it does not catch, its own lines and what to do; and how of warnings.
 
 `conduit run` shows errors itself.  Those of a script are shown by Python, which asks `sys.excepthook`.  Ctrl-C may come
 before this package is imported whole: so nothing of it is imported here but at an error, save what needs nothing else.
@@ -9,8 +9,11 @@ from __future__ import annotations
 import os
 import sys
 import time
+import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType, TracebackType
+from typing import Any
 
 from conduit.launch.hidden import hiding
 
@@ -22,12 +25,19 @@ _STARTER = "mpi4py"
 """The package that starts scripts: `python -m mpi4py SCRIPT.py`."""
 _LOOP = "asyncio"
 """The package that runs the program of a script which calls this package from there."""
+_OF_PYTHON = ("warnings", "_py_warnings")
+_WARNING = "ConduitWarning"
+_FORMAT: list[Callable[..., str]] = []
+"""What makes the text of a warning."""
 
 
 def install() -> None:
-    """Let errors that nobody catches be shown so, unless somebody else than Python shows them."""
+    """Let errors that nobody catches be shown so, and warnings of this package, unless others than Python show them."""
     if sys.excepthook is sys.__excepthook__:
         sys.excepthook = _show
+    if warnings.formatwarning.__module__ in _OF_PYTHON:
+        _FORMAT.append(warnings.formatwarning)
+        warnings.formatwarning = _format
 
 
 def _show(kind: type[BaseException], error: BaseException, step: TracebackType | None) -> None:
@@ -48,6 +58,15 @@ def _show(kind: type[BaseException], error: BaseException, step: TracebackType |
                 sys.stderr.write(text)
                 return
     sys.__excepthook__(kind, error, error.__traceback__)
+
+
+def _format(message: object, category: type[Warning], *where: Any, **more: Any) -> str:
+    """Return a warning as Python shows it, one of this package folded at a terminal's width where Python shows it."""
+    text = _FORMAT[0](message, category, *where, **more)
+    if category.__name__ == _WARNING and sys._getframe(1).f_globals.get("__name__") in _OF_PYTHON:
+        with suppress(Exception):
+            return _refolded_warning(text)
+    return text
 
 
 def _is_command() -> bool:
@@ -106,6 +125,12 @@ def _refolded(error: BaseException) -> str:
     from conduit.launch.formatting import refolded
 
     return refolded(error)
+
+
+def _refolded_warning(text: str) -> str:
+    from conduit.launch.formatting import refolded_warning, shown_by_python
+
+    return refolded_warning(text) if shown_by_python() else text
 
 
 def _without(packages: set[str], step: TracebackType | None) -> TracebackType | None:
