@@ -61,7 +61,7 @@ def test_edges_round_trip(args, sequence, nbytes, offset):
 def test_messages_of_one_postbox_are_packed_at_once(handler, is_request, args, payload, sequence):
     message = Message(word_of(handler, Category.MEDIUM, is_request=is_request), args, payload, 0, len(payload))
     data = wire.pack(header.pack(message) + payload, wire.Form.INLINE, sequence)
-    found = wire.unpack_single(data[:64], 5)
+    found = wire.unpack_single(wire.fields_of(data[:64]), 5, 0)
     assert (len(args) + len(payload) <= wire.SINGLE) == (len(data) == 64) == (found is not None)
     if found is not None:
         assert wire.pack_single(message, sequence) == data

@@ -21,13 +21,13 @@ from conduit.simnet.transport import Then
 from conduits.sunfire import wire
 from conduits.sunfire.driver import StoreMapping
 from conduits.sunfire.protocol.connections import Connections
-from conduits.sunfire.protocol.inbox import acknowledgements
+from conduits.sunfire.protocol.inbox import acknowledgement, acknowledgements
 from conduits.sunfire.protocol.layout import PostboxLayout
 from conduits.sunfire.protocol.peers import BarrierImport, RemoteArea, SunfirePeer
 from conduits.sunfire.protocol.pool import BlockPool, Grant
 from conduits.sunfire.protocol.postbox_writer import PostboxWriter, Stores
 from conduits.sunfire.protocol.repair import SafeTransport, safely, store
-from conduits.sunfire.wire import LINE, SINGLE, Form, pack_single
+from conduits.sunfire.wire import LINE, SINGLE, Form
 
 
 def whole_lines(data: Buffer) -> Buffer:
@@ -80,18 +80,25 @@ class StoreChain:
         offset, lines = rest.pop(0)
         # What does not end the message lands with its end, which spares an event: an acknowledgement with the reply.
         end = self._mapping.store(offset, lines, self._done, bool(rest))
-        if end:
-            self._stored(end)
+        if not end:
+            return
+        cpu = self._cpu
+        if end > cpu.free:
+            cpu.free = end
+        if rest:
+            self._kernel.soon(end, self._act)  # as `_stored`, in which a call would cost
+        else:
+            self._then()
 
     def _stored(self, end: int) -> None:
+        """The CPU has given a run away that was not simply under way."""
         cpu = self._cpu
         if end > cpu.free:
             cpu.free = end
         if self._rest:
             self._kernel.soon(max(end, self._kernel.now), self._act)
         else:
-            then = self._then
-            then()
+            self._then()
 
 
 class SendsTransport(SafeTransport, Protocol):
@@ -142,7 +149,7 @@ class Sends:
             return
         if nbytes + len(message.args) <= SINGLE:
             first = postboxes.tail
-            stores: Stores = [postboxes.place_single(pack_single(message, first))]
+            stores: Stores = [postboxes.place_single(message)]
             peer.sent.append((first, 1, None))
             peer.room += self._largest - 1
         else:
@@ -249,14 +256,16 @@ class Sends:
         """Acknowledge a request's postboxes and send its reply."""
         transport, back, nbytes = self._transport, peer.remote_pair, message.nbytes
         assert back is not None
-        stores = acknowledgements(*emptied, self._postboxes)
+        first, count = emptied
+        queue = self._postboxes
+        stores: Stores = [acknowledgement(first, queue)] if count == 1 else acknowledgements(first, count, queue)
         if nbytes > self._short_limit:
             Chain(transport.kernel, transport.cpu, self._long_reply(peer, back, stores, message), then)
             return
         if nbytes + len(message.args) <= SINGLE:
             postboxes = peer.replies
             peer.answered.append(postboxes.tail)
-            stores.append(postboxes.place_single(pack_single(message, postboxes.tail)))
+            stores.append(postboxes.place_single(message))
         else:
             head = header.pack(message)
             stores += self._place_reply(peer, head + message.payload if nbytes else head, Form.INLINE)
