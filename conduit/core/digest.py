@@ -7,7 +7,7 @@ rank hashes its own stream; the job's digest joins them in rank order.
 from __future__ import annotations
 
 import hashlib
-from array import array
+import struct
 from collections.abc import Iterable
 
 from conduit.errors import ConduitError
@@ -38,14 +38,15 @@ class DigestLog(list[int]):
     def flush(self) -> None:
         """Hash what is there."""
         try:
-            self._hash.update(array("q", self).tobytes())
-        except TypeError:
-            wrong = next(each for each in self if not isinstance(each, int))
-            raise ConduitError(
-                f"the time of a rank has become {wrong!r} ps, a {type(wrong).__name__}: the network has "
-                "picoseconds that are no int; `python -X dev -m conduit ...` shows the line that schedules it"
-            ) from None
-        except OverflowError:  # times of more than some hundred days
+            self._hash.update(struct.pack(f"{len(self)}q", *self))
+        except struct.error:
+            for each in self:
+                if not isinstance(each, int):
+                    raise ConduitError(
+                        f"the time of a rank has become {each!r} ps, a {type(each).__name__}: the network has "
+                        "picoseconds that are no int; `python -X dev -m conduit ...` shows the line that schedules it"
+                    ) from None
+            # Times of more than some hundred days.
             self._hash.update(b"".join(each.to_bytes(16, "little") for each in self))
         self.clear()
 

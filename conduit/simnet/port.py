@@ -218,7 +218,7 @@ class SimulatedPort(Port):
             if (cpu.free <= kernel.now or kernel.advance(cpu.free)) and not self._attention:
                 self._polls += 1
                 cpu.free = kernel.now + self._miss_ps
-                transport = self._only or self.transport_to(dest)
+                transport = self._only or self.transports[self.hosts[dest] == self.host]
                 slot = None if self.blocked and dest in self.blocked.heads else transport.acquire(dest)
                 if slot is None:
                     slot = await self._wait_for_slot(transport, dest)

@@ -91,11 +91,11 @@ class StoreChannel:
             When the CPU has given the last line away; it is in memory `LANDING_PS` later.  0 if something is in
             the way: `follow` must then be called at once.
         """
-        if self.processor.held or lines > self._most:
+        if lines > 1:
+            return self._issue_striped(lines)
+        if self.processor.held or self.may_fail:
             return 0
         head = self._kernel.now + START_PS
-        if lines > 1:
-            return self._issue_striped(lines, head)
         end = head + LINE_PS
         lanes, turn = self.paths.lanes, self._turn
         self._turn = (turn + 1) % len(lanes)
@@ -109,8 +109,11 @@ class StoreChannel:
         stopped.wait_for(lane, busy, LINE, head)
         return 0
 
-    def _issue_striped(self, lines: int, head: int) -> int:
-        """As `issue`, for lines whose first gets on its lane at `head`."""
+    def _issue_striped(self, lines: int) -> int:
+        """As `issue`, for several lines."""
+        if self.processor.held or lines > self._most:
+            return 0
+        head = self._kernel.now + START_PS
         end = head + lines * LINE_PS
         for lane, share in self.stripe(lines):
             busy = lane.reserve(share << 6, head, end)

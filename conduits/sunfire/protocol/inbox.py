@@ -83,13 +83,14 @@ class Inbox:
         self.landed = landed + 1
         if self._furthest > landed:
             self._advance()
-        head = self.head
-        if landed == head:
+        if landed == self.head:
             self._head_fields = fields
-        if not self._is_ready and 0 < self._head_fields[2] <= self.landed - head:
-            self._is_ready = True
-            self._ready.append(self)
-            self._notify()
+        if self._is_ready or self._head_fields[2] > self.landed - self.head:
+            return  # it was known, or more belongs to it
+        self._is_ready = True
+        self._ready.append(self)
+        notify = self._notify
+        notify()
 
     def _land_out_of_turn(self, number: int) -> None:
         """Take note of a postbox that has landed before one in front of it, or once more."""
@@ -136,8 +137,7 @@ class Inbox:
         else:
             self._head_fields = _NOTHING
             self._is_ready = False
-        single = unpack_single(fields, rank, slot)
-        if single is not None:
+        if count == 1 and (single := unpack_single(fields, rank, slot)) is not None:
             return single, 0, ()
         lines = [self._read(head + place) for place in range(count)]
         message, form, blocks = wire.unpack(lines, rank, head)

@@ -36,71 +36,6 @@ def whole_lines(data: Buffer) -> Buffer:
     return bytes(data) + bytes(short) if short else data
 
 
-class StoreChain:
-    """Stores one after the other through one mapping, then calls `then()`: the chain of short messages.
-
-    One serves all messages of a rank, which is in one send at a time.
-
-    Args:
-        kernel: the job's time.
-        cpu: the rank's, which is taken until the end.
-
-    Attributes:
-        rank: its rank, for errors.
-    """
-
-    __slots__ = ("_act", "_cpu", "_done", "_kernel", "_mapping", "_rest", "_then", "rank")
-
-    _mapping: StoreMapping
-    _rest: Stores
-    _then: Then
-
-    def __init__(self, kernel: Kernel, cpu: Cpu) -> None:
-        self._kernel = kernel
-        self._cpu = cpu
-        self._act = self._store
-        self._done = self._stored
-        self.rank = cpu.rank
-
-    def begin(self, mapping: StoreMapping, stores: Stores, then: Then) -> None:
-        """Begin the chain when the CPU is free, as the last act of a send.
-
-        Args:
-            mapping: what is stored through.
-            stores: offsets and lines, at least one.
-            then: to be called when only CPU time is left.
-        """
-        self._mapping = mapping
-        self._rest = stores
-        self._then = then
-        self._kernel.soon(self._cpu.free, self._act)
-
-    def _store(self) -> None:
-        rest = self._rest
-        offset, lines = rest.pop(0)
-        # What does not end the message lands with its end, which spares an event: an acknowledgement with the reply.
-        end = self._mapping.store(offset, lines, self._done, bool(rest))
-        if not end:
-            return
-        cpu = self._cpu
-        if end > cpu.free:
-            cpu.free = end
-        if rest:
-            self._kernel.soon(end, self._act)  # as `_stored`, in which a call would cost
-        else:
-            self._then()
-
-    def _stored(self, end: int) -> None:
-        """The CPU has given a run away that was not simply under way."""
-        cpu = self._cpu
-        if end > cpu.free:
-            cpu.free = end
-        if self._rest:
-            self._kernel.soon(max(end, self._kernel.now), self._act)
-        else:
-            self._then()
-
-
 class SendsTransport(SafeTransport, Protocol):
     """A rank's end of the network, as its sends know it; `SunfireTransport` says what each is."""
 
@@ -118,20 +53,66 @@ class SendsTransport(SafeTransport, Protocol):
 
 
 class Sends:
-    """The sends of one rank.
+    """The sends of one rank, which is in one send at a time.
 
     Args:
         transport: the rank's end of the network.
+
+    Attributes:
+        rank: the rank, for errors of events.
     """
+
+    __slots__ = (
+        "_act", "_cpu", "_done", "_kernel", "_largest", "_layout", "_mapping", "_max_medium", "_postboxes", "_rest",
+        "_short_limit", "_then", "_transport", "rank",
+    )  # fmt: skip
+
+    # The chain of short messages: what is still to be stored, through which mapping, and what comes then.
+    _mapping: StoreMapping
+    _rest: Stores
+    _then: Then
 
     def __init__(self, transport: SendsTransport) -> None:
         self._transport = transport
+        self._kernel = transport.kernel
+        self._cpu = transport.cpu
+        self.rank = transport.cpu.rank
+        self._act, self._done = self._store, self._stored  # made once, since every message needs them
         self._layout = transport.layout
         self._short_limit = transport.layout.short_limit
         self._max_medium = transport.layout.max_medium
         self._largest = transport.layout.largest
         self._postboxes = transport.layout.postboxes
-        self._post = StoreChain(transport.kernel, transport.cpu)
+
+    # -- the chain of short messages -----------------------------------------------------------
+
+    def _store(self) -> None:
+        """Store the next run, in an event at which the CPU is free."""
+        rest = self._rest
+        offset, lines = rest.pop(0)
+        # What does not end the message lands with its end, which spares an event: an acknowledgement with the reply.
+        end = self._mapping.store(offset, lines, self._done, bool(rest))
+        if not end:
+            return
+        cpu = self._cpu
+        if end > cpu.free:
+            cpu.free = end
+        if rest:
+            self._kernel.soon(end, self._act)  # as `_stored`, in which a call would cost
+        else:
+            then = self._then
+            then()
+
+    def _stored(self, end: int) -> None:
+        """The CPU has given a run away that was not simply under way."""
+        cpu = self._cpu
+        if end > cpu.free:
+            cpu.free = end
+        if self._rest:
+            self._kernel.soon(max(end, self._kernel.now), self._act)
+        else:
+            then = self._then
+            then()
 
     # -- requests ------------------------------------------------------------------------------
 
@@ -155,7 +136,8 @@ class Sends:
         else:
             head = header.pack(message)
             stores = self._place_request(peer, postboxes, head + message.payload if nbytes else head, Form.INLINE, None)
-        self._post.begin(remote.mapping, stores, then)
+        self._mapping, self._rest, self._then = remote.mapping, stores, then
+        self._kernel.soon(self._cpu.free, self._act)
 
     def _begin_long(self, peer: SunfirePeer, message: Message, then: Then) -> None:
         transport = self._transport
@@ -269,7 +251,8 @@ class Sends:
         else:
             head = header.pack(message)
             stores += self._place_reply(peer, head + message.payload if nbytes else head, Form.INLINE)
-        self._post.begin(back.mapping, stores, then)
+        self._mapping, self._rest, self._then = back.mapping, stores, then
+        self._kernel.soon(self._cpu.free, self._act)
 
     def _place_reply(self, peer: SunfirePeer, head: bytes, form: int) -> Stores:
         """Put a reply behind the last one; return the stores of its postboxes."""
