@@ -47,7 +47,6 @@ Fields: TypeAlias = tuple[int, int, int, int, int, int, int, bytes]
 """Of a postbox: flag, form, postboxes or place, sequence number; of a first one word, payload size and offset of the
 header, and what is behind it."""
 _SEQUENCES = 1 << 32
-_COUNT, _WORD = header.COUNT, ~header.COUNT
 _pack = _PREFIX.pack
 _unpack_from = _PREFIX.unpack_from
 _pack_single = _SINGLE.pack
@@ -105,15 +104,6 @@ def pack_single(message: Message, sequence: int) -> bytes:
     word = message.word | len(args) << 9
     data = args + message.payload if nbytes else args
     return _pack_single(FIRST, 0, 1, sequence % _SEQUENCES, word, nbytes, message.offset, data)
-
-
-def unpack_single(fields: Fields, source: int, slot: object) -> Message | None:
-    """Return the message of a postbox which is all of it, payload too; None where there is more to it."""
-    _, form, postboxes, _, word, nbytes, offset, data = fields
-    end = (word & _COUNT) >> 9
-    if form or postboxes != 1 or end + nbytes > SINGLE:
-        return None
-    return Message(word & _WORD, data[:end], data[end : end + nbytes], offset, nbytes, source, slot)
 
 
 def pointers(blocks: Sequence[int]) -> bytes:

@@ -110,24 +110,43 @@ class StoreMapping:
             PermDenied: imported for reading only.
             SegmentNotMapped: it was unmapped.
         """
+        if self._apart or len(data) != LINE:
+            return self._store_run(offset, data, issued, announced)
+        if offset not in self._lines:
+            self._refuse("store", offset, LINE, WRITE)
+        if self._host not in self.entry.writers:
+            return self._store_refused(LINE, announced)
+        end = self.channel.issue_line()
+        process = self._process
+        if end and not announced and not process.announced:
+            self._kernel.call(end + LANDING_PS, partial(self._land, offset, data))
+            return end
+        return self._post(end, offset, data, issued, announced)
+
+    def _store_run(self, offset: int, data: Buffer, issued: Then, announced: bool) -> int:
+        """As `store`, for runs of any length, in any order and where parts may fail."""
         size = len(data)
-        if offset not in self._lines or (size != LINE and (size & _INSIDE or not 0 < size <= self.nbytes - offset)):
+        if offset not in self._lines or size & _INSIDE or not 0 < size <= self.nbytes - offset:
             self._refuse("store", offset, size, WRITE)
         if self._host not in self.entry.writers:
             return self._store_refused(size, announced)
         end = self.channel.issue(size >> 6)
         if self._apart:
             return self._store_apart(end, offset, data, issued)
+        return self._post(end, offset, data, issued, announced)
+
+    def _post(self, end: int, offset: int, data: Buffer, issued: Then, announced: bool) -> int:
+        """Let a run land, with what it announces, or with what announces it; `end` is of its issue."""
         process = self._process
         land: Landing = partial(self._land, offset, data)
         if announced:
             process.announced.append(land)
-            return end or self.channel.follow(size >> 6, issued, self._settle)
+            return end or self.channel.follow(len(data) >> 6, issued, self._settle)
         if process.announced:
             land = partial(_land_all, process.announced, land)
             process.announced = []
         if not end:
-            return self.channel.follow(size >> 6, issued, partial(self._land_late, land))
+            return self.channel.follow(len(data) >> 6, issued, partial(self._land_late, land))
         self._kernel.call(end + LANDING_PS, land)
         return end
 

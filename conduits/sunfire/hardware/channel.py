@@ -91,9 +91,13 @@ class StoreChannel:
             When the CPU has given the last line away; it is in memory `LANDING_PS` later.  0 if something is in
             the way: `follow` must then be called at once.
         """
-        if lines > 1:
-            return self._issue_striped(lines)
-        if self.processor.held or self.may_fail:
+        if lines == 1 and not self.may_fail:
+            return self.issue_line()
+        return self._issue_striped(lines)
+
+    def issue_line(self) -> int:
+        """As `issue`, for a single line, where no part may fail."""
+        if self.processor.held:
             return 0
         head = self._kernel.now + START_PS
         end = head + LINE_PS
@@ -105,8 +109,8 @@ class StoreChannel:
         if busy is None:
             self._end = end
             return end
-        self._stopped = stopped = Stopped(self, end)
-        stopped.wait_for(lane, busy, LINE, head)
+        self._stopped = Stopped(self, end)
+        self._stopped.wait_for(lane, busy, LINE, head)
         return 0
 
     def _issue_striped(self, lines: int) -> int:

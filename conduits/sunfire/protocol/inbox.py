@@ -11,9 +11,10 @@ from conduit.simnet import header
 from conduits.sunfire import wire
 from conduits.sunfire.protocol.peers import SunfirePeer
 from conduits.sunfire.protocol.postbox_writer import Stores
-from conduits.sunfire.wire import LINE, Fields, fields_of, unpack_single
+from conduits.sunfire.wire import LINE, SINGLE, Fields, fields_of
 
 _NOTHING: Fields = (0, 0, 0, 0, 0, 0, 0, b"")
+_COUNT, _WORD = header.COUNT, ~header.COUNT
 _SEQUENCES = 1 << 32
 _SEQUENCE = _SEQUENCES - 1
 _HALF = 1 << 31
@@ -85,8 +86,10 @@ class Inbox:
             self._advance()
         if landed == self.head:
             self._head_fields = fields
-        if self._is_ready or self._head_fields[2] > self.landed - self.head:
-            return  # it was known, or more belongs to it
+            if fields[2] > self.landed - landed:
+                return  # more belongs to it
+        elif self._is_ready or not self.complete():
+            return
         self._is_ready = True
         self._ready.append(self)
         notify = self._notify
@@ -125,9 +128,8 @@ class Inbox:
         It comes out of `ready`, and joins it again, as the last, if there is another one.  The slot of the message is
         the number of its first postbox and how many it has.
         """
-        head, fields, rank = self.head, self._head_fields, self.peer.rank
-        count = fields[2]
-        slot = head, count
+        head = self.head
+        _, form, count, _, word, nbytes, offset, data = self._head_fields
         self.head = after = head + count
         if self.landed > after:
             self._head_fields = fields_of(self._read(after))
@@ -137,11 +139,14 @@ class Inbox:
         else:
             self._head_fields = _NOTHING
             self._is_ready = False
-        if count == 1 and (single := unpack_single(fields, rank, slot)) is not None:
-            return single, 0, ()
+        end = (word & _COUNT) >> 9
+        if count == 1 and not form and end + nbytes <= SINGLE:  # nearly always: all of it is in this postbox
+            payload = data[end : end + nbytes]
+            message = Message(word & _WORD, data[:end], payload, offset, nbytes, self.peer.rank, (head, 1))
+            return message, 0, ()
         lines = [self._read(head + place) for place in range(count)]
-        message, form, blocks = wire.unpack(lines, rank, head)
-        message.slot = slot
+        message, form, blocks = wire.unpack(lines, self.peer.rank, head)
+        message.slot = head, count
         return message, form, blocks
 
     def _read(self, number: int) -> bytes:

@@ -27,19 +27,21 @@ class LineMemory(Memory):
         self._lines: dict[int, bytes] = {}
 
     def write(self, address: int, data: Buffer) -> None:
-        """Store `data` at `address`: whole lines, or blocks; IndexError where that is not inside."""
-        if address >= self._lined or address < 0:
-            super().write(address, data)
+        """Store `data` at `address`: whole lines, or blocks."""
+        if address >= self._lined:
+            Memory.write(self, address, data)
         elif len(data) == LINE:
             self._lines[address] = bytes(data)
         else:
+            self._check(address, len(data))
             for start in range(0, len(data), LINE):
                 self.write(address + start, data[start : start + LINE])
 
     def read(self, address: int, nbytes: int) -> bytes:
         """Return a copy of `nbytes` from `address`, of one line or of blocks; IndexError where that is not inside."""
-        if address >= self._lined or address < 0:
+        if address >= self._lined:
             return super().read(address, nbytes)
+        self._check(address, nbytes)
         start = address % LINE
         return self._lines.get(address - start, _EMPTY)[start : start + nbytes]
 
