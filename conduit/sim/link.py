@@ -319,10 +319,11 @@ class Route:
         """
         index = self.links.index(busy)
         if index:
-            before = self.links[:index]
-            for link in before:
+            for link in self.links[:index]:
                 link._carried[nbytes] += 1
-            tail = max(tail, head + slowest(before)[nbytes])
+                end = head + link.takes[nbytes]
+                if end > tail:
+                    tail = end
         busy.wait(head + self.after[index], _Rest(self, index, nbytes, tail, then))
 
 

@@ -183,6 +183,7 @@ class Connections:
     def import_pair(self, peer: SunfirePeer) -> BarrierImport:
         """Import a peer's memory for acknowledgements and replies, at its first request."""
         peer.remote_pair = self._remote(peer.host, self._pair_number(peer.rank, self._rank))
+        peer.replies.mapping = peer.remote_pair.mapping
         return peer.remote_pair
 
     def make_area(self, peer: SunfirePeer, host: int) -> Act:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from conduit.contract import Buffer, Message
 from conduits.sunfire.wire import LINE, pack_single
@@ -21,9 +21,12 @@ class PostboxWriter:
 
     Attributes:
         tail: postboxes written so far: the number of the next.
+        mapping: what they are stored through, once it is there.
     """
 
-    __slots__ = ("_keep", "_lines", "base", "size", "tail")
+    __slots__ = ("_keep", "_lines", "base", "mapping", "size", "tail")
+
+    mapping: Any
 
     def __init__(self, base: int, size: int, *, keep: bool) -> None:
         self.base = base

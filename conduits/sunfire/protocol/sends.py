@@ -23,7 +23,7 @@ from conduits.sunfire.driver import StoreMapping
 from conduits.sunfire.protocol.connections import Connections
 from conduits.sunfire.protocol.inbox import acknowledgement, acknowledgements
 from conduits.sunfire.protocol.layout import PostboxLayout
-from conduits.sunfire.protocol.peers import BarrierImport, RemoteArea, SunfirePeer
+from conduits.sunfire.protocol.peers import RemoteArea, SunfirePeer
 from conduits.sunfire.protocol.pool import BlockPool, Grant
 from conduits.sunfire.protocol.postbox_writer import PostboxWriter, Stores
 from conduits.sunfire.protocol.repair import SafeTransport, safely, store
@@ -122,10 +122,9 @@ class Sends:
         Raises:
             NetworkError: the peer's segment cannot be imported any more; all is as before.
         """
-        postboxes, area, nbytes = peer.requests, peer.area, message.nbytes
-        remote = area.remote
-        area.pool.reserved -= self._max_medium
-        if postboxes is None or remote is None or nbytes > self._short_limit:
+        postboxes, nbytes = peer.requests, message.nbytes
+        peer.area.pool.reserved -= self._max_medium
+        if postboxes is None or nbytes > self._short_limit:
             self._begin_long(peer, message, then)
             return
         if nbytes + len(message.args) <= SINGLE:
@@ -136,7 +135,7 @@ class Sends:
         else:
             head = header.pack(message)
             stores = self._place_request(peer, postboxes, head + message.payload if nbytes else head, Form.INLINE, None)
-        self._mapping, self._rest, self._then = remote.mapping, stores, then
+        self._mapping, self._rest, self._then = postboxes.mapping, stores, then
         self._kernel.soon(self._cpu.free, self._act)
 
     def _begin_long(self, peer: SunfirePeer, message: Message, then: Then) -> None:
@@ -193,7 +192,9 @@ class Sends:
             transport.connections.import_area(peer)
             transport.counts["sunfire_areas"] += 1
         area.peers.append(peer)
+        assert area.remote is not None
         peer.requests = PostboxWriter(peer.place * layout.queue_bytes, layout.postboxes, keep=transport.may_fail)
+        peer.requests.mapping = area.remote.mapping
         yield sleep_until(transport.kernel, transport.cpu.free)  # what was published can be connected to from then on
 
     def _into_pool(self, area: RemoteArea, host: int, data: Buffer) -> Generator[Act, Any, Grant]:
@@ -236,22 +237,20 @@ class Sends:
 
     def reply(self, peer: SunfirePeer, emptied: tuple[int, int], message: Message, then: Then) -> None:
         """Acknowledge a request's postboxes and send its reply."""
-        transport, back, nbytes = self._transport, peer.remote_pair, message.nbytes
-        assert back is not None
+        postboxes, nbytes = peer.replies, message.nbytes
         first, count = emptied
         queue = self._postboxes
         stores: Stores = [acknowledgement(first, queue)] if count == 1 else acknowledgements(first, count, queue)
         if nbytes > self._short_limit:
-            Chain(transport.kernel, transport.cpu, self._long_reply(peer, back, stores, message), then)
+            Chain(self._kernel, self._cpu, self._long_reply(peer, stores, message), then)
             return
         if nbytes + len(message.args) <= SINGLE:
-            postboxes = peer.replies
             peer.answered.append(postboxes.tail)
             stores.append(postboxes.place_single(message))
         else:
             head = header.pack(message)
             stores += self._place_reply(peer, head + message.payload if nbytes else head, Form.INLINE)
-        self._mapping, self._rest, self._then = back.mapping, stores, then
+        self._mapping, self._rest, self._then = postboxes.mapping, stores, then
         self._kernel.soon(self._cpu.free, self._act)
 
     def _place_reply(self, peer: SunfirePeer, head: bytes, form: int) -> Stores:
@@ -260,8 +259,10 @@ class Sends:
         peer.answered.append(postboxes.tail)
         return postboxes.place(wire.pack(head, form, postboxes.tail))
 
-    def _long_reply(self, peer: SunfirePeer, back: BarrierImport, acks: Stores, message: Message) -> Steps:
+    def _long_reply(self, peer: SunfirePeer, acks: Stores, message: Message) -> Steps:
         """Send a reply with a payload too large for postboxes."""
+        back = peer.remote_pair
+        assert back is not None
         for offset, lines in acks:
             yield store(back, offset, lines)
         head = header.pack(message)
