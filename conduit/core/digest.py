@@ -8,13 +8,26 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from conduit.errors import ConduitError
 
 SEND, HANDLE, WAKE = 1 << 20, 2 << 20, 3 << 20
 BEGIN, LAND, COMPLETE = 4 << 20, 5 << 20, 6 << 20  # of native one-sided operations
 FLUSH = 300
+
+
+class _Packers(dict[int, Callable[..., bytes]]):
+    """By a number of integers, what packs so many of 8 bytes; those of the usual lengths of a log are there."""
+
+    def __init__(self) -> None:
+        super().__init__((count, struct.Struct(f"{count}q").pack) for count in range(FLUSH + 20))
+
+    def __missing__(self, count: int) -> Callable[..., bytes]:
+        return struct.Struct(f"{count}q").pack
+
+
+_pack = _Packers()
 
 
 class DigestLog(list[int]):
@@ -38,7 +51,7 @@ class DigestLog(list[int]):
     def flush(self) -> None:
         """Hash what is there."""
         try:
-            self._hash.update(struct.pack(f"{len(self)}q", *self))
+            self._hash.update(_pack[len(self)](*self))
         except struct.error:
             for each in self:
                 if not isinstance(each, int):
