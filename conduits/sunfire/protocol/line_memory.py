@@ -1,4 +1,4 @@
-"""Memory for postboxes: each line is kept as it was stored, for a line is stored as a whole."""
+"""Memory for postboxes: written line by line, in small pages, for of a long queue few lines are in use."""
 
 from __future__ import annotations
 
@@ -6,32 +6,36 @@ from conduit.sim import Memory
 from conduit.sim.memory import Buffer
 from conduits.sunfire.wire import LINE
 
-_EMPTY = bytes(LINE)
+_BITS = 9
+_PAGE = 1 << _BITS  # whole lines
+_INSIDE = _PAGE - 1
 
 
 class LineMemory(Memory):
     """`nbytes` of memory, of which the first `lined` are written in whole lines alone.
 
-    A queue is long and few of its lines are in use, so that pages would be empty for the most part.
-
     Args:
         nbytes: size in bytes.
-        lined: of these, a multiple of a line; behind are pages, for blocks.
+        lined: of these, a multiple of a line; behind are pages of the usual size, for blocks.
     """
 
-    __slots__ = ("_lined", "_lines")
+    __slots__ = ("_lined", "_small")
 
     def __init__(self, nbytes: int, lined: int) -> None:
         super().__init__(nbytes)
         self._lined = lined
-        self._lines: dict[int, bytes] = {}
+        self._small: dict[int, bytearray] = {}  # the pages of lines
 
     def write(self, address: int, data: Buffer) -> None:
         """Store `data` at `address`: whole lines, or blocks."""
         if address >= self._lined:
             Memory.write(self, address, data)
         elif len(data) == LINE:
-            self._lines[address] = bytes(data)
+            page = self._small.get(address >> _BITS)
+            if page is None:
+                page = self._small[address >> _BITS] = bytearray(_PAGE)
+            start = address & _INSIDE
+            page[start : start + LINE] = data
         else:
             self._check(address, len(data))
             for start in range(0, len(data), LINE):
@@ -42,10 +46,10 @@ class LineMemory(Memory):
         if address >= self._lined:
             return super().read(address, nbytes)
         self._check(address, nbytes)
-        start = address % LINE
-        return self._lines.get(address - start, _EMPTY)[start : start + nbytes]
+        page, start = self._small.get(address >> _BITS), address & _INSIDE
+        return bytes(nbytes) if page is None else bytes(page[start : start + nbytes])
 
     @property
     def resident(self) -> int:
-        """Bytes of the lines and pages that exist."""
-        return super().resident + LINE * len(self._lines)
+        """Bytes of the pages that exist."""
+        return super().resident + _PAGE * len(self._small)
