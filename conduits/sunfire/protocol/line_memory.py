@@ -6,7 +6,7 @@ from conduit.sim import Memory
 from conduit.sim.memory import Buffer
 from conduits.sunfire.wire import LINE
 
-_BITS = 9
+_BITS = 10
 _PAGE = 1 << _BITS  # whole lines
 _INSIDE = _PAGE - 1
 
