@@ -7,14 +7,27 @@ rank hashes its own stream; the job's digest joins them in rank order.
 from __future__ import annotations
 
 import hashlib
-from array import array
-from collections.abc import Iterable
+import struct
+from collections.abc import Callable, Iterable
 
 from conduit.errors import ConduitError
 
 SEND, HANDLE, WAKE = 1 << 20, 2 << 20, 3 << 20
 BEGIN, LAND, COMPLETE = 4 << 20, 5 << 20, 6 << 20  # of native one-sided operations
 FLUSH = 300
+
+
+class _Packers(dict[int, Callable[..., bytes]]):
+    """By a number of integers, what packs so many of 8 bytes; those of the usual lengths of a log are there."""
+
+    def __init__(self) -> None:
+        super().__init__((count, struct.Struct(f"{count}q").pack) for count in range(FLUSH + 20))
+
+    def __missing__(self, count: int) -> Callable[..., bytes]:
+        return struct.Struct(f"{count}q").pack
+
+
+_pack = _Packers()
 
 
 class DigestLog(list[int]):
@@ -38,14 +51,15 @@ class DigestLog(list[int]):
     def flush(self) -> None:
         """Hash what is there."""
         try:
-            self._hash.update(array("q", self).tobytes())
-        except TypeError:
-            wrong = next(each for each in self if not isinstance(each, int))
-            raise ConduitError(
-                f"the time of a rank has become {wrong!r} ps, a {type(wrong).__name__}: the network has "
-                "picoseconds that are no int; `python -X dev -m conduit ...` shows the line that schedules it"
-            ) from None
-        except OverflowError:  # times of more than some hundred days
+            self._hash.update(_pack[len(self)](*self))
+        except struct.error:
+            for each in self:
+                if not isinstance(each, int):
+                    raise ConduitError(
+                        f"the time of a rank has become {each!r} ps, a {type(each).__name__}: the network has "
+                        "picoseconds that are no int; `python -X dev -m conduit ...` shows the line that schedules it"
+                    ) from None
+            # Times of more than some hundred days.
             self._hash.update(b"".join(each.to_bytes(16, "little") for each in self))
         self.clear()
 

@@ -151,7 +151,9 @@ class Link:
         """Let the first in the queue have the link, and come back when that one leaves it."""
         self.free_at = self._until
         head, go = self._queue.popleft()
-        when = max(head, self.kernel.now)
+        when = self.kernel.now
+        if head > when:
+            when = head
         self._waits += 1
         self._waited += when - head
         if not self._queue:
@@ -317,10 +319,11 @@ class Route:
         """
         index = self.links.index(busy)
         if index:
-            before = self.links[:index]
-            for link in before:
+            for link in self.links[:index]:
                 link._carried[nbytes] += 1
-            tail = max(tail, head + slowest(before)[nbytes])
+                end = head + link.takes[nbytes]
+                if end > tail:
+                    tail = end
         busy.wait(head + self.after[index], _Rest(self, index, nbytes, tail, then))
 
 
@@ -354,20 +357,22 @@ class _Rest:
 
     def __call__(self, when: int) -> None:
         """Go on, link by link, until another one is busy."""
-        route, nbytes = self.route, self.nbytes
-        links, delays = route.links, route.after
-        start = when - delays[self.index]
+        route, nbytes, first = self.route, self.nbytes, self.index
+        links, delays = route.links[first:], route.after[first:]
+        start = when - delays[0]
         # The tail is kept as seen from the first link, so that only what holds it up moves it.
-        tail = max(self.tail, start)
-        for index in range(self.index, len(links)):
-            link, after = links[index], delays[index]
+        tail = self.tail
+        if start > tail:
+            tail = start
+        for link, after in zip(links, delays):  # noqa: B905  as many of both
             begin = start + after
-            if link.free_at > begin:
-                if link.free_at + link.takes[nbytes] > tail + after:
-                    self.index, self.tail = index, tail
+            free = link.free_at
+            if free > begin:
+                if free + link.takes[nbytes] > tail + after:
+                    self.index, self.tail = first + links.index(link), tail
                     link.wait(begin, self)
                     return
-                begin = link.free_at
+                begin = free
             end = link.take(begin, nbytes) - after
             if end > tail:
                 tail = end

@@ -103,11 +103,11 @@ class SimulatedPort(Port):
     """
 
     __slots__ = (
-        "_after_pass", "_attention", "_begin", "_behind", "_calls", "_chosen", "_end", "_job_scope",
-        "_left", "_local", "_look_later", "_loop_start", "_memory", "_miss_ps", "_next", "_notice", "_notice_at",
-        "_only", "_pass_over", "_passes", "_polls", "_run_in_context", "_sending", "_sent", "_shielded",
-        "_shielded_at", "_take", "_turn", "blocked", "conduit", "core", "cpu", "hooks", "host", "hosts", "in_flight",
-        "kernel", "ledger", "memory", "rank", "task", "transports", "work",
+        "_after_pass", "_attention", "_begin", "_calls", "_chosen", "_end", "_job_scope", "_left", "_local",
+        "_look_later", "_loop_start", "_memory", "_miss_ps", "_next", "_notice", "_notice_at", "_only", "_order",
+        "_pass_over", "_passes", "_polls", "_run_in_context", "_sending", "_sent", "_shielded", "_shielded_at",
+        "_take", "blocked", "conduit", "core", "cpu", "hooks", "host", "hosts", "in_flight", "kernel", "ledger",
+        "memory", "rank", "task", "transports", "work",
     )  # fmt: skip
 
     # Of a port that is listened to alone (`conduit.simnet.observed`), and of one that is checked.
@@ -134,8 +134,8 @@ class SimulatedPort(Port):
         self._notice_at = NEVER
         self._passes = 0
         self._left = 0  # messages that the pass may still handle
-        self._turn = 0  # index of the transport that has given the last message
-        self._behind: list[list[tuple[int, Callable[[], Message | None]]]] = []  # those behind each, and it itself
+        # `take` of each transport, that last which has given the last message; beside it the order after it has.
+        self._order: list[tuple[Any, Callable[[], Message | None]]] = []
         self._only: Transport | None = None  # the transport, where it is the only one
         self._attention = False  # whether a poll may find something; always true when it would
         self._take: Callable[[], Message | None] = self._take_in_turn
@@ -222,7 +222,7 @@ class SimulatedPort(Port):
             if (cpu.free <= kernel.now or kernel.advance(cpu.free)) and not self._attention:
                 self._polls += 1
                 cpu.free = kernel.now + self._miss_ps
-                transport = self._only or self.transport_to(dest)
+                transport = self._only or self.transports[self.hosts[dest] == self.host]
                 slot = None if self.blocked and dest in self.blocked.heads else transport.acquire(dest)
                 if slot is None:
                     slot = await self._wait_for_slot(transport, dest)
@@ -428,8 +428,11 @@ class SimulatedPort(Port):
         self._take = transport.take
         if not alone:
             self._take = self._take_in_turn
-            takes = [(index, each.take) for index, each in enumerate(self.transports)]
-            self._behind = [takes[index + 1 :] + takes[: index + 1] for index in range(len(takes))]
+            orders: list[list[tuple[Any, Callable[[], Message | None]]]] = [[] for _ in self.transports]
+            takes = [(order, each.take) for order, each in zip(orders, self.transports, strict=True)]
+            for index, order in enumerate(orders):
+                order += takes[index + 1 :] + takes[: index + 1]
+            self._order = orders[0]
         plain = Transport  # what a transport does not define does nothing
         self._begin = _together(
             [each.begin_pass for each in self.transports if type(each).begin_pass is not plain.begin_pass]
@@ -720,7 +723,8 @@ class SimulatedPort(Port):
             if kernel.deadlines:  # the handler may have moved one
                 kernel.program_ran = True
             if reply is not None:  # as many messages are under way as before
-                transport = self._only or self.transport_to(message.source)
+                # As `transport_to`, in which a call would cost.
+                transport = self._only or self.transports[self.hosts[message.source] == self.host]
                 transport.send_reply(message, reply, self._next)
                 return
             self.conduit.under_way -= 1
@@ -733,10 +737,10 @@ class SimulatedPort(Port):
 
     def _take_in_turn(self) -> Message | None:
         """Return the next message, from each transport in turn so that none is starved."""
-        for index, take in self._behind[self._turn]:
+        for order, take in self._order:
             message = take()
             if message is not None:
-                self._turn = index
+                self._order = order
                 return message
         return None
 

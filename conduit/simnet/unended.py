@@ -22,7 +22,7 @@ class UnendedPort(Protocol):
     transports: list[Transport]
     _sending: Any
     _sent: Any
-    _turn: int
+    _order: list[tuple[Any, Any]]
 
     def transport_to(self, dest: int) -> Transport:
         """Return the transport that messages to `dest` take."""
@@ -37,7 +37,8 @@ def unended(port: UnendedPort) -> tuple[str, str]:
             if frame.f_code.co_name in _SENDS and begun:
                 transport = port.transport_to(frame.f_locals["dest"])
                 return f"{type(transport).__name__}.send_request", "has taken a request and never called then()"
-    return _of_pass(port.transports[port._turn])
+    order = port._order  # the methods `take` of several transports; last the one that has given the last message
+    return _of_pass(order[-1][1].__self__ if order else port.transports[0])
 
 
 def _of_pass(transport: Transport) -> tuple[str, str]:

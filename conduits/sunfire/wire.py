@@ -19,7 +19,7 @@ Source: postboxes sf.sis.postbox, sf.q.postbox; acknowledgements sf.sis.ack; the
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from itertools import takewhile
 from typing import TypeAlias
@@ -43,12 +43,15 @@ DATA = LINE - PREFIX
 POINTER = 4
 MAX_ARGS = (header.MAX_SIZE - header.SIZE) // 4
 _SINGLE = struct.Struct(f"{_PREFIX.format}{header.FORMAT}{SINGLE}s")
+Fields: TypeAlias = tuple[int, int, int, int, int, int, int, bytes]
+"""Of a postbox: flag, form, postboxes or place, sequence number; of a first one word, payload size and offset of the
+header, and what is behind it."""
 _SEQUENCES = 1 << 32
-_COUNT, _WORD = header.COUNT, ~header.COUNT
 _pack = _PREFIX.pack
 _unpack_from = _PREFIX.unpack_from
 _pack_single = _SINGLE.pack
-_unpack_single = _SINGLE.unpack
+fields_of: Callable[[Line], Fields] = _SINGLE.unpack
+"""Return the fields of a postbox."""
 
 
 class Form(IntEnum):
@@ -101,15 +104,6 @@ def pack_single(message: Message, sequence: int) -> bytes:
     word = message.word | len(args) << 9
     data = args + message.payload if nbytes else args
     return _pack_single(FIRST, 0, 1, sequence % _SEQUENCES, word, nbytes, message.offset, data)
-
-
-def unpack_single(line: Line, source: int) -> Message | None:
-    """Return the message of a postbox which is all of it, payload too; None where there is more to it."""
-    _, form, postboxes, _, word, nbytes, offset, data = _unpack_single(line)
-    end = (word & _COUNT) >> 9
-    if form or postboxes != 1 or end + nbytes > SINGLE:
-        return None
-    return Message(word & _WORD, data[:end], data[end : end + nbytes], offset, nbytes, source, 0)
 
 
 def pointers(blocks: Sequence[int]) -> bytes:

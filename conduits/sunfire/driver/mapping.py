@@ -24,11 +24,21 @@ from conduit.sim import Kernel
 from conduit.sim.memory import Buffer
 from conduits.rsm.errors import BadAlignment, BadLength, BadOffset, PermDenied, SegmentNotMapped
 from conduits.sunfire.constants import LANDING_PS
-from conduits.sunfire.hardware import LINE, READ, WRITE, FireLinkFabric, Flight, StoreChannel, TableEntry
+from conduits.sunfire.hardware import (
+    LINE,
+    READ,
+    WRITE,
+    FireLinkFabric,
+    Flight,
+    Stopped,
+    StoreChannel,
+    TableEntry,
+)
 from conduits.sunfire.hardware.channel import Fenced
 
 Then: TypeAlias = Callable[[int], object]
 Loaded: TypeAlias = Callable[[bytes, int, int], object]
+Landing: TypeAlias = Callable[[], object]
 
 _INSIDE = LINE - 1
 
@@ -40,13 +50,13 @@ class MappingProcess(Protocol):
         kernel: the job's time.
         host: where it runs.
         fabric: the cluster.
-        announced: stores whose bytes land with the next one: entry, offset, lines.
+        announced: landings of stores whose bytes land with the next one.
     """
 
     kernel: Kernel
     host: int
     fabric: FireLinkFabric
-    announced: list[tuple[TableEntry, int, Buffer]]
+    announced: list[Landing]
 
 
 class StoreMapping:
@@ -61,7 +71,7 @@ class StoreMapping:
     """
 
     __slots__ = (
-        "_host", "_kernel", "_land", "_plain", "_process", "_writable", "alive", "channel", "entry", "nbytes",
+        "_apart", "_host", "_kernel", "_land", "_lines", "_process", "alive", "channel", "entry", "nbytes",
         "permission",
     )  # fmt: skip
 
@@ -69,8 +79,9 @@ class StoreMapping:
         self._process = process
         self._kernel = process.kernel
         self._host = process.host
-        self._plain = not process.fabric.weak and not process.fabric.may_fail
-        self._writable = bool(permission & WRITE)
+        self._apart = process.fabric.weak or process.fabric.may_fail
+        # Where a line may be stored; a line and no other run is stored again and again, and has to be quick.
+        self._lines = range(0, entry.nbytes - _INSIDE, LINE) if permission & WRITE else range(0)
         self._land = entry.land  # made once, since every store needs it
         self.entry = entry
         self.channel = channel
@@ -99,35 +110,50 @@ class StoreMapping:
             PermDenied: imported for reading only.
             SegmentNotMapped: it was unmapped.
         """
-        size = len(data)
-        if (offset | size) & _INSIDE or not size or offset < 0 or offset + size > self.nbytes or not self._writable:
-            self._refuse("store", offset, size, WRITE)
-        channel, entry = self.channel, self.entry
-        writers = entry.writers
-        if entry.number < 0 or (writers is not None and self._host not in writers):
-            return self._store_refused(size, announced)
-        end = channel.issue(size >> 6)
-        if not self._plain:
-            if not end:
-                return channel.follow(size >> 6, issued, partial(self._land_apart, offset, data))
-            self._spread(end + LANDING_PS, offset, data)
-            return end
+        if self._apart or len(data) != LINE:
+            return self._store_run(offset, data, issued, announced)
+        if offset not in self._lines:
+            self._refuse("store", offset, LINE, WRITE)
+        if self._host not in self.entry.writers:
+            return self._store_refused(LINE, announced)
+        end = self.channel.issue_line()
         process = self._process
-        before = process.announced
+        if end and not announced and not process.announced:
+            self._kernel.call(end + LANDING_PS, partial(self._land, offset, data))
+            return end
+        return self._post(end, offset, data, issued, announced)
+
+    def _store_run(self, offset: int, data: Buffer, issued: Then, announced: bool) -> int:
+        """As `store`, for runs of any length, in any order and where parts may fail."""
+        size = len(data)
+        if offset not in self._lines or size & _INSIDE or not 0 < size <= self.nbytes - offset:
+            self._refuse("store", offset, size, WRITE)
+        if self._host not in self.entry.writers:
+            return self._store_refused(size, announced)
+        end = self.channel.issue(size >> 6)
+        if self._apart:
+            return self._store_apart(end, offset, data, issued)
+        return self._post(end, offset, data, issued, announced)
+
+    def _post(self, end: int, offset: int, data: Buffer, issued: Then, announced: bool) -> int:
+        """Let a run land, with what it announces, or with what announces it; `end` is of its issue."""
+        process = self._process
+        land: Landing = partial(self._land, offset, data)
         if announced:
-            before.append((entry, offset, data))
-            return end or channel.follow(size >> 6, issued, self._settle)
-        if before:
+            process.announced.append(land)
+            return end or self.channel.follow(len(data) >> 6, issued, self._settle)
+        if process.announced:
+            land = partial(_land_all, process.announced, land)
             process.announced = []
         if not end:
-            return channel.follow(size >> 6, issued, partial(self._land_late, offset, data, before))
-        land = partial(self._land_all, offset, data, before) if before else partial(self._land, offset, data)
+            return self.channel.follow(len(data) >> 6, issued, partial(self._land_late, land))
         self._kernel.call(end + LANDING_PS, land)
         return end
 
     def close(self) -> None:
         """Refuse stores and loads from now on."""
-        self.alive = self._writable = False
+        self.alive = False
+        self._lines = range(0)
 
     def fence(self, then: Fenced) -> int:
         """Wait until all that this process has stored to that host is in its memory, or known to be lost.
@@ -167,34 +193,34 @@ class StoreMapping:
         """Store what the tables there do not let in; what it would have announced lands all the same."""
         process, end = self._process, self.channel.refuse(size >> 6)
         if not announced:
-            for entry, place, data in process.announced:
-                self._kernel.at(end + LANDING_PS, entry.land, place, data)
+            for land in process.announced:
+                self._kernel.call(end + LANDING_PS, land)
             process.announced = []
         return end
 
-    def _settle(self, flight: Flight) -> None:
-        self.channel.settle(flight.arrival)
+    def _settle(self, run: Flight | Stopped) -> None:
+        self.channel.settle(run.arrival)
 
-    def _land_late(
-        self, offset: int, data: Buffer, before: list[tuple[TableEntry, int, Buffer]], flight: Flight
-    ) -> None:
+    def _land_late(self, land: Landing, run: Flight | Stopped) -> None:
         """It is known now when a run lands that had to wait."""
-        self._kernel.at(max(flight.arrival, self._kernel.now), self._land_all, offset, data, before)
-        self.channel.settle(flight.arrival)
+        arrival, kernel = run.arrival, self._kernel
+        kernel.call(arrival if arrival > kernel.now else kernel.now, land)
+        self.channel.settle(arrival)
 
-    def _land_all(self, offset: int, data: Buffer, before: list[tuple[TableEntry, int, Buffer]]) -> None:
-        """Land a run, and what it announces before it."""
-        for entry, place, announced in before:
-            entry.land(place, announced)
-        self.entry.land(offset, data)
+    def _store_apart(self, end: int, offset: int, data: Buffer, issued: Then) -> int:
+        """Go on with a store whose lines land one by one, or of which some may be lost; `end` is of its issue."""
+        if not end:
+            return self.channel.follow(len(data) >> 6, issued, partial(self._land_apart, offset, data))
+        self._spread(end + LANDING_PS, offset, data)
+        return end
 
-    def _land_apart(self, offset: int, data: Buffer, flight: Flight) -> None:
+    def _land_apart(self, offset: int, data: Buffer, run: Flight | Stopped) -> None:
         """A run gets there whose lines land one by one, or of which some may be lost."""
         if not self.channel.may_fail:
-            last = self._spread(flight.arrival, offset, data)
+            last = self._spread(run.arrival, offset, data)
             self.channel.settle(last)
         else:
-            self._kernel.at(max(flight.arrival, self._kernel.now), self._land_survivors, offset, data, flight)
+            self._kernel.at(max(run.arrival, self._kernel.now), self._land_survivors, offset, data, run)
 
     def _land_survivors(self, offset: int, data: Buffer, flight: Flight) -> None:
         """Land the lines that were not lost; the others come to light later."""
@@ -238,3 +264,10 @@ class StoreMapping:
         if offset < 0 or offset + size > self.nbytes:
             raise BadOffset(f"{what}: outside its {self.nbytes} bytes")
         raise BadAlignment(f"{what}: both must be multiples of {LINE}, the line that the hardware moves")
+
+
+def _land_all(announced: list[Landing], land: Landing) -> None:
+    """Land a run, and before it what it announces."""
+    for each in announced:
+        each()
+    land()

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from conduit.sim import Cpu, Memory, Store
-from conduit.sim.memory import Buffer
 from conduits.rsm import Attributes, Backing, Rights, RsmCall, RsmProvider
 from conduits.rsm.errors import BadNode, RemoteUnreachable, ResourceError
 from conduits.sunfire import constants as c
 from conduits.sunfire.constants import BARRIER_PS, LINE_PS, START_PS
+from conduits.sunfire.driver.mapping import Landing
 from conduits.sunfire.driver.window import HostKernel, SunfireWindow
 from conduits.sunfire.hardware import LINE, Counters, FireLinkFabric, TableEntry
 
@@ -80,7 +80,7 @@ class SunfireProcess(RsmProvider):
         self.processor = fabric.processor(host, index)
         if host not in fabric.interrupts:
             HostKernel(fabric, host)
-        self.announced: list[tuple[TableEntry, int, Buffer]] = []
+        self.announced: list[Landing] = []
         self._exported = 0
 
     # -- errors and reports --------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from conduits.sunfire.hardware.faults import Fault, check_faults, schedule
 from conduits.sunfire.hardware.parts import LINE, Cable, Component, Counters, ErrorStatus, Interface, Lane
 from conduits.sunfire.hardware.paths import Paths
 from conduits.sunfire.hardware.processor import Processor
-from conduits.sunfire.hardware.runs import Flight
+from conduits.sunfire.hardware.runs import Flight, Stopped
 from conduits.sunfire.hardware.tables import READ, WRITE, InterruptRange, TableEntry
 from conduits.sunfire.hardware.wiring import TOPOLOGIES, ClusterTopology, Inventory
 
@@ -39,6 +39,7 @@ __all__ = [
     "Lane",
     "Paths",
     "Processor",
+    "Stopped",
     "StoreChannel",
     "TableEntry",
     "check_faults",

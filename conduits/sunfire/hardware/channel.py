@@ -1,7 +1,7 @@
 """One processor's stores to one host: runs of lines over the stripes, and the memory barrier behind them.
 
 A run of lines is stored at one CPU's pace and posted.  Line by line it goes over the stripes in turn.  A run
-that finds every link free costs no event here.  All else is a `Flight`:
+that finds every link free costs no event here.  All else is a `Stopped` or a `Flight`:
 
     end = channel.issue(lines) or channel.follow(lines, issued, landed)
 
@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from conduit.sim.link import Link
 from conduits.sunfire.constants import (
     BARRIER_PS,
     LANDING_PS,
@@ -28,7 +27,7 @@ from conduits.sunfire.constants import (
 )  # fmt: skip
 from conduits.sunfire.hardware.parts import LINE, ErrorStatus, Lane
 from conduits.sunfire.hardware.roles import Issuer
-from conduits.sunfire.hardware.runs import Flight, Landed, Read, Reading
+from conduits.sunfire.hardware.runs import Flight, Landed, Read, Reading, Stopped
 from conduits.sunfire.hardware.tables import TableEntry
 
 Then: TypeAlias = Callable[[int], object]
@@ -49,10 +48,10 @@ class StoreChannel:
     __slots__ = (
         "_complete",
         "_end",
-        "_flight",
         "_kernel",
         "_most",
         "_piece",
+        "_stopped",
         "_turn",
         "_waiting",
         "errors",
@@ -77,7 +76,7 @@ class StoreChannel:
         self._turn = 0
         self._end = 0  # when the CPU has given away the last line that found every link free
         self._complete = 0  # when a barrier is back behind all others of which it is known, and behind earlier ones
-        self._flight: Flight | None = None  # the run that has just been stopped
+        self._stopped: Stopped | None = None  # the run that has just been stopped
         self._waiting: list[Fenced] = []
         self.pending = 0
         self.errors = 0
@@ -92,41 +91,44 @@ class StoreChannel:
             When the CPU has given the last line away; it is in memory `LANDING_PS` later.  0 if something is in
             the way: `follow` must then be called at once.
         """
-        if self.processor.held or lines > self._most:
+        if lines == 1 and not self.may_fail:
+            return self.issue_line()
+        return self._issue_striped(lines)
+
+    def issue_line(self) -> int:
+        """As `issue`, for a single line, where no part may fail."""
+        if self.processor.held:
             return 0
         head = self._kernel.now + START_PS
-        if lines > 1:
-            return self._issue_striped(lines, head)
         end = head + LINE_PS
         lanes, turn = self.paths.lanes, self._turn
         self._turn = (turn + 1) % len(lanes)
         lane = lanes[turn]
         lane.lines += 1
-        busy = lane.reserve(LINE, head, end)
-        if busy is not None:
-            self._stop(1, lane, busy, LINE, head)
-            return 0
-        self._end = end
-        return end
+        busy = lane.reserve_line(LINE, head, end)
+        if busy is None:
+            self._end = end
+            return end
+        self._stopped = Stopped(self, end)
+        self._stopped.wait_for(lane, busy, LINE, head)
+        return 0
 
-    def _issue_striped(self, lines: int, head: int) -> int:
-        """As `issue`, for lines whose first gets on its lane at `head`."""
+    def _issue_striped(self, lines: int) -> int:
+        """As `issue`, for several lines."""
+        if self.processor.held or lines > self._most:
+            return 0
+        head = self._kernel.now + START_PS
         end = head + lines * LINE_PS
         for lane, share in self.stripe(lines):
             busy = lane.reserve(share << 6, head, end)
-            if busy is not None:
-                self._stop(lines, lane, busy, share << 6, head)
-        if self._flight is not None:
+            if busy is not None:  # the stripes behind it come after it there
+                if self._stopped is None:
+                    self._stopped = Stopped(self, end)
+                self._stopped.wait_for(lane, busy, share << 6, head)
+        if self._stopped is not None:
             return 0
         self._end = end
         return end
-
-    def _stop(self, lines: int, lane: Lane, busy: Link, nbytes: int, head: int) -> None:
-        """Leave one stripe of a run to the release of a link; the stripes behind it come after it there."""
-        flight = self._flight
-        if flight is None:
-            flight = self._flight = Flight(self, lines, lines)
-        flight.wait_for(lane, busy, nbytes, head, head + lines * LINE_PS)
 
     def follow(self, lines: int, issued: Then, landed: Landed) -> int:
         """Go on with the run for which `issue` has just returned 0.
@@ -134,22 +136,23 @@ class StoreChannel:
         Args:
             lines: as given to `issue`.
             issued: called as `issued(when)`: the CPU has given the last line away at `when`.
-            landed: called as `landed(flight)` in an event when it is known when the last line gets there.
+            landed: called as `landed(run)` in an event when it is known when the last line gets there; `run` is the
+                `Stopped` or `Flight`.
 
         Returns:
             When the CPU has given the last line away, `issued` not being called, or 0 if it waits.
         """
         self.pending += 1
-        flight, self._flight = self._flight, None
-        if flight is None:
+        stopped = self._stopped
+        if stopped is None:
             flight = Flight(self, lines, self._piece)
             flight.tell(issued, landed)
             self.processor.begin(flight)
             return 0
-        flight.tell(issued, landed)
-        end = self._kernel.now + START_PS + lines * LINE_PS
-        flight.hold(end)
-        return end
+        self._stopped = None
+        stopped.landed = landed
+        self.processor.held = True
+        return stopped.end
 
     def stripe(self, lines: int) -> list[tuple[Lane, int]]:
         """Choose the lanes of the next lines, in turn, and how many lines each of them takes."""
@@ -167,7 +170,9 @@ class StoreChannel:
     def settle(self, arrival: int) -> None:
         """A run that was pending is in memory at `arrival`, or that much is known about what was lost of it."""
         self.pending -= 1
-        self._complete = max(self._complete, arrival - LANDING_PS + BARRIER_PS)
+        back = arrival - LANDING_PS + BARRIER_PS
+        if back > self._complete:
+            self._complete = back
         if self._waiting and not self.pending:
             waiting, self._waiting = self._waiting, []
             if self.may_fail or self.errors:

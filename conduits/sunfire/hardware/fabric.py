@@ -101,7 +101,7 @@ class FireLinkFabric:
     def strike(self, entry: TableEntry) -> None:
         """Take a range out of the tables."""
         del self._entries[entry.host, entry.number]
-        entry.number = -1
+        entry.strike()
 
     def entry(self, host: int, number: int) -> TableEntry | None:
         """Return what a host's tables have under a number, None if nothing."""

@@ -24,6 +24,8 @@ LINE = c.whole(c.LINE)
 _ALONE, _BOTH = c.bytes_per_s(c.LINK_ALONE), c.bytes_per_s(c.LINK_BOTH)
 _PATH = c.bytes_per_s(c.NI_PATH)
 _TRANSIT_PS = c.ps(c.TRANSIT)
+_PATH_LINE = durations(_PATH)[LINE]
+_ALONE_LINE, _BOTH_LINE = durations(_ALONE)[LINE], durations(_BOTH)[LINE]
 
 
 class ErrorStatus(enum.IntFlag):
@@ -152,7 +154,7 @@ class Lane(Route):
     Args:
         source: where it begins.
         target: where it ends.
-        cables: the halves in order, with their cables.
+        cables: the halves in order, with their cables: one, or two with a switch between them.
         switch: what is between them, if anything.
 
     Attributes:
@@ -163,9 +165,12 @@ class Lane(Route):
         loaded: lines of data that loads brought over it.
     """
 
-    __slots__ = ("_held", "_steps", "cables", "duplex", "lines", "loaded", "parts", "source", "target")
+    __slots__ = (
+        "_far", "_held", "_in", "_near", "_out", "_steps", "cables", "duplex", "lines", "loaded", "parts", "source",
+        "target",
+    )  # fmt: skip
 
-    RESERVES = (*Route.RESERVES, "reserve")
+    RESERVES = (*Route.RESERVES, "reserve", "reserve_line")
 
     def __init__(
         self, source: Interface, target: Interface, cables: Sequence[tuple[Half, Cable]], switch: Component | None
@@ -183,6 +188,9 @@ class Lane(Route):
         self._held = 0  # of these, lines that found a link busy; the links have counted them
         self.duplex = tuple(_both_ways(link, after) for link, after in zip(self.links, self.after, strict=True))
         self._steps: dict[int, list[Step]] = {}  # by size
+        halves = [half for half, _ in cables]
+        self._out, self._near, self._in = source.path, halves[0], target.path
+        self._far = halves[1] if len(halves) > 1 else None
         source.lanes_out.append(self)
         target.lanes_in.append(self)
 
@@ -222,6 +230,48 @@ class Lane(Route):
                 return link
         return None
 
+    def reserve_line(self, nbytes: int, head: int, tail: int) -> Link | None:
+        """As `reserve`, for a single line, as nearly all are: each of its links is there by name.
+
+        Args:
+            nbytes: those of a line.
+            head: as for `reserve`.
+            tail: as for `reserve`.
+        """
+        link: Link = self._out
+        if link.free_at <= head:
+            link.free_at = head + _PATH_LINE
+        elif link.free_at + _PATH_LINE <= tail:
+            link.free_at += _PATH_LINE
+        else:
+            return link
+        half = self._near
+        takes = _ALONE_LINE if half.reverse.free_at <= head else _BOTH_LINE
+        if half.free_at <= head:
+            half.free_at = head + takes
+        elif half.free_at + takes <= tail:
+            half.free_at += takes
+        else:
+            return half
+        far = self._far
+        if far is not None:
+            takes = _ALONE_LINE if far.reverse.free_at <= head else _BOTH_LINE
+            if far.free_at <= head:
+                far.free_at = head + takes
+            elif far.free_at + takes <= tail:
+                far.free_at += takes
+            else:
+                return far
+        link = self._in
+        begin = head + _TRANSIT_PS
+        if link.free_at <= begin:
+            link.free_at = begin + _PATH_LINE
+        elif link.free_at + _PATH_LINE <= tail + _TRANSIT_PS:
+            link.free_at += _PATH_LINE
+        else:
+            return link
+        return None
+
     def _lay_out(self, nbytes: int) -> list[Step]:
         """Return each link as `duplex` does, with how long `nbytes` take it."""
         steps = [
@@ -233,7 +283,7 @@ class Lane(Route):
     def wait(self, busy: Link, nbytes: int, head: int, tail: int, then: Callable[[int], object]) -> None:
         """Leave the rest of some lines, from the link `busy` on, to its release; as `Route.wait`."""
         self._held += nbytes // LINE
-        super().wait(busy, nbytes, head, tail, then)
+        Route.wait(self, busy, nbytes, head, tail, then)
 
     def count(self, carried: defaultdict[int, int]) -> None:
         """Add to `carried` how many lines found all links free: what `reserve` has taken, each line a transfer."""

@@ -1,9 +1,9 @@
 """Runs of lines that take several events: stores that are not simply under way, and all loads.
 
-A run of stores is a `Flight` where it waits for a link, is long, or may be lost.  Where a link is busy the rest of a
-stripe is left to its release, and the processor's next store waits for that (its store buffer is full).  A run of more
-than `piece` bytes lets others in after each piece.  A line that is on a cable, NI or switch when that fails is lost,
-and so is one that bit errors spoil.
+A run of stores is `Stopped` where it waits for a link, and a `Flight` where it is long, waits for a run before it, or
+may be lost.  Where a link is busy the rest of a stripe is left to its release, and the processor's next store waits for
+that (its store buffer is full).  A run of more than `piece` bytes lets others in after each piece.  A line that is on a
+cable, NI or switch when that fails is lost, and so is one that bit errors spoil.
 
 A run of loads is a `Reading`: a line at a time, there and back, since loads are not pipelined.
 
@@ -13,7 +13,7 @@ Source: Sistare and Jackson, section 2.5; Table III (docs/models/sunfire.md).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from conduit.sim.link import Link
 from conduits.sunfire.constants import (
@@ -29,7 +29,7 @@ from conduits.sunfire.hardware.parts import LINE, ErrorStatus, Lane
 from conduits.sunfire.hardware.roles import Lanes
 from conduits.sunfire.hardware.tables import TableEntry
 
-Landed: TypeAlias = "Callable[[Flight], object]"
+Landed: TypeAlias = Callable[[Any], object]
 Read: TypeAlias = Callable[[bytes, int, int], object]
 
 
@@ -57,6 +57,49 @@ class _Share:
     def lost(self) -> bool:
         """Whether something of the lane was or went down while they were on it."""
         return not self.alive or self.lane.failed(self.sent, self.landing)
+
+
+class Stopped:
+    """A run all of which has been fed, of which some stripes wait for a link.
+
+    Args:
+        channel: the one that it belongs to.
+        end: when the CPU has given away the last line.
+
+    Attributes:
+        end: as given.
+        arrival: when the last line gets into memory.
+        landed: called as `landed(run)` when that is known.
+    """
+
+    __slots__ = ("_channel", "_unplaced", "arrival", "end", "landed")
+
+    landed: Landed
+
+    def __init__(self, channel: Lanes, end: int) -> None:
+        self._channel = channel
+        self._unplaced = 0
+        self.end = end
+        self.arrival = end + LANDING_PS
+
+    def wait_for(self, lane: Lane, busy: Link, nbytes: int, head: int) -> None:
+        """Leave the rest of one stripe, from the link `busy` on, to its release."""
+        self._unplaced += 1
+        lane.wait(busy, nbytes, head, self.end, self._placed)
+
+    def lost(self) -> list[int]:
+        """Return the lines that do not land: none, since a run that may lose some is a `Flight`."""
+        return []
+
+    def _placed(self, arrival: int) -> None:
+        """A stripe has its place on every link, and its last line gets to the other NI at `arrival`."""
+        arrival += WRITE_PS
+        if arrival > self.arrival:
+            self.arrival = arrival
+        self._unplaced -= 1
+        if not self._unplaced:
+            self._channel.processor.release()
+            self.landed(self)
 
 
 class Flight:
@@ -109,18 +152,6 @@ class Flight:
         channel.processor.held = True
         self._feed(channel.processor.kernel.now + START_PS)
 
-    def wait_for(self, lane: Lane, busy: Link, nbytes: int, head: int, tail: int) -> None:
-        """Leave the rest of one stripe, from the link `busy` on, to its release."""
-        self._unplaced += 1
-        lane.wait(busy, nbytes, head, tail, self._placed)
-
-    def hold(self, end: int) -> None:
-        """All of it was fed already by `end`, and waits: let the processor's next store wait for it."""
-        self._channel.processor.held = True
-        self._at = self.lines
-        self._tail = end
-        self._placed_at = end + LANDING_PS
-
     def lost(self) -> list[int]:
         """Return the lines that do not land; to be asked once, at `arrival`."""
         draw, found = self._channel.processor.fabric.draw, list(self.stranded)
@@ -151,7 +182,8 @@ class Flight:
                 self._piece.append(_Share(lane, range(first + index, first + size, len(stripes)), kernel.now))
             busy = lane.reserve(share << 6, head, tail)
             if busy is not None:
-                self.wait_for(lane, busy, share << 6, head, tail)
+                self._unplaced += 1
+                lane.wait(busy, share << 6, head, tail, self._placed)
         if self._at == self.lines:
             kernel.amid(self._issued, tail)
         self._placed(-WRITE_PS)

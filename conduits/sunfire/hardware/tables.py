@@ -13,7 +13,7 @@ Source: Sistare and Jackson, sections 2.5 and 2.6; that the identity is host and
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Protocol
 
 from conduit.sim.memory import Buffer, Store
@@ -21,6 +21,8 @@ from conduits.sunfire.hardware.parts import Interface
 
 READ, WRITE = 1, 2
 SENDER = struct.Struct("<II")
+_ALL, _NONE = range(1 << 32), ()
+"""Hosts."""
 
 
 class HostCpu(Protocol):
@@ -43,7 +45,7 @@ class TableEntry:
         memory: its bytes.
         nbytes: its size.
         number: its id, -1 while it is in no table.
-        readers, writers: the hosts that may read and write; None: all.
+        readers, writers: the hosts that may read and write; none while it is in no table.
         landing: called as `landing(offset, data)` in the event in which bytes of another host have landed: its last
             act, or `Kernel.amid`, but for what later bytes announce.
         signalled: called when a signal for it has arrived.
@@ -51,13 +53,15 @@ class TableEntry:
 
     __slots__ = ("host", "landing", "memory", "nbytes", "number", "readers", "signalled", "writers")
 
+    readers: Container[int]
+    writers: Container[int]
+
     def __init__(self, host: int, memory: Store, nbytes: int) -> None:
         self.host = host
         self.memory = memory
         self.nbytes = nbytes
         self.number = -1
-        self.readers: frozenset[int] | None = None
-        self.writers: frozenset[int] | None = None
+        self.readers = self.writers = _NONE
         self.landing: Callable[[int, Buffer], object] | None = None
         self.signalled: Callable[[], object] | None = None
 
@@ -67,21 +71,26 @@ class TableEntry:
         made.landing, made.signalled = self.landing, self.signalled
         return made
 
+    def strike(self) -> None:
+        """Be in no table any more."""
+        self.number = -1
+        self.readers = self.writers = _NONE
+
     def grant(self, rights: Mapping[int, int] | None) -> None:
         """Let each host named do READ, WRITE, or both, and the others nothing; None: let all do both."""
         if rights is None:
-            self.readers = self.writers = None
+            self.readers = self.writers = _ALL
         else:
             self.readers = frozenset(host for host, right in rights.items() if right & READ)
             self.writers = frozenset(host for host, right in rights.items() if right & WRITE)
 
     def lets_read(self, host: int) -> bool:
         """Return whether a host may read it."""
-        return self.number >= 0 and (self.readers is None or host in self.readers)
+        return host in self.readers
 
     def lets_write(self, host: int) -> bool:
         """Return whether a host may write it."""
-        return self.number >= 0 and (self.writers is None or host in self.writers)
+        return host in self.writers
 
     def land(self, offset: int, data: Buffer) -> None:
         """Take bytes that arrive, in the event of their arrival."""

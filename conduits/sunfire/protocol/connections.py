@@ -27,15 +27,53 @@ from conduits.rsm import Controller, ExportSegment, Permission
 from conduits.sunfire.constants import SERVICE_PS
 from conduits.sunfire.machine import SunfireCluster
 from conduits.sunfire.protocol.layout import PostboxLayout
+from conduits.sunfire.protocol.line_memory import LineMemory
 from conduits.sunfire.protocol.peers import BarrierImport, RemoteArea, SunfirePeer
 from conduits.sunfire.protocol.pool import BlockPool
+
+
+class Queue(Protocol):
+    """A queue of postboxes."""
+
+    def land(self, data: Buffer) -> None:
+        """Look at lines that have landed."""
 
 
 class AreaReader(Protocol):
     """A rank that has queues in areas of its host."""
 
-    def request_landed(self, source: int, memory: Store, offset: int, data: Buffer) -> None:
-        """Take note that lines of rank `source` have landed in this rank's queue."""
+    def make_inbox(self, source: int, memory: Store) -> Queue:
+        """Return this rank's queue in the area of rank `source`, in which lines have landed for the first time."""
+
+
+class LocalArea:
+    """An area on this host, as its receivers see it.
+
+    Args:
+        writer: the rank that writes it.
+        memory: its memory.
+        layout: of areas.
+        readers: the host's ranks by their place there.
+    """
+
+    __slots__ = ("_memory", "_pool_at", "_queue_bytes", "_queues", "_readers", "_writer")
+
+    def __init__(self, writer: int, memory: Store, layout: PostboxLayout, readers: Mapping[int, AreaReader]) -> None:
+        self._writer = writer
+        self._memory = memory
+        self._readers = readers
+        self._queue_bytes = layout.queue_bytes
+        self._pool_at = layout.pool_at
+        self._queues: dict[int, Queue] = {}
+
+    def landed(self, offset: int, data: Buffer) -> None:
+        """Lines have landed: tell the rank whose queue it is; blocks of the pool concern none yet."""
+        if offset < self._pool_at:
+            place = offset // self._queue_bytes
+            queue = self._queues.get(place)
+            if queue is None:
+                queue = self._queues[place] = self._readers[place].make_inbox(self._writer, self._memory)
+            queue.land(data)
 
 
 class HostService:
@@ -67,15 +105,12 @@ class HostService:
         """
         cpu, kernel = self._controller.provider.cpu, self._controller.provider.kernel
         cpu.charge(SERVICE_PS)
-        made = self.areas[writer] = self._controller.export_create(self._layout.area_bytes)
+        layout = self._layout
+        memory = LineMemory(layout.area_bytes, layout.pool_at)
+        made = self.areas[writer] = self._controller.export_create(layout.area_bytes, memory)
         made.publish(number, {host: Permission.READ_WRITE})
-        made.landing = partial(self._landed, writer, made.memory)
+        made.landing = LocalArea(writer, memory, layout, self._readers).landed
         kernel.at(cpu.free, done, cpu.free)
-
-    def _landed(self, writer: int, memory: Store, offset: int, data: Buffer) -> None:
-        """Lines have landed: tell the rank whose queue it is; blocks of the pool concern none yet."""
-        if offset < self._layout.pool_at:
-            self._readers[offset // self._layout.queue_bytes].request_landed(writer, memory, offset, data)
 
 
 @attrs.frozen
@@ -138,7 +173,9 @@ class Connections:
 
     def export_pair(self, peer: SunfirePeer) -> ExportSegment:
         """Set aside memory for a peer's acknowledgements and replies, which it alone writes."""
-        exported = self._controller.export_create(self._config.layout.pair_bytes)
+        layout = self._config.layout
+        memory = LineMemory(layout.pair_bytes, layout.reply_block_at(0))
+        exported = self._controller.export_create(layout.pair_bytes, memory)
         exported.publish(self._pair_number(self._rank, peer.rank), {peer.host: Permission.READ_WRITE})
         peer.pair = exported.memory
         return exported
@@ -146,6 +183,7 @@ class Connections:
     def import_pair(self, peer: SunfirePeer) -> BarrierImport:
         """Import a peer's memory for acknowledgements and replies, at its first request."""
         peer.remote_pair = self._remote(peer.host, self._pair_number(peer.rank, self._rank))
+        peer.replies.mapping = peer.remote_pair.mapping
         return peer.remote_pair
 
     def make_area(self, peer: SunfirePeer, host: int) -> Act:

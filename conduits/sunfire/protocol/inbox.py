@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 
 from conduit.contract import Buffer, Message, Unhandled
 from conduit.sim import Store
@@ -11,10 +11,10 @@ from conduit.simnet import header
 from conduits.sunfire import wire
 from conduits.sunfire.protocol.peers import SunfirePeer
 from conduits.sunfire.protocol.postbox_writer import Stores
-from conduits.sunfire.wire import LINE
+from conduits.sunfire.wire import LINE, SINGLE, Fields, fields_of
 
-_PREFIX = struct.Struct("<BBHI")
-_unpack_from = _PREFIX.unpack_from
+_NOTHING: Fields = (0, 0, 0, 0, 0, 0, 0, b"")
+_COUNT, _WORD = header.COUNT, ~header.COUNT
 _SEQUENCES = 1 << 32
 _SEQUENCE = _SEQUENCES - 1
 _HALF = 1 << 31
@@ -30,47 +30,70 @@ class Inbox:
         size: its postboxes.
         peer: the writer.
         is_reply: whether it is a queue of replies.
+        ready: the reader's queues with a whole message: it joins them with one.
+        notify: called when it has.
+        came_again: called as `came_again(inbox, number)` when a postbox has been written again that was taken.
 
     Attributes:
         head: number of the first postbox that was not taken.
         landed: number of the first postbox of which it is not known that it has landed.
-        old: numbers of postboxes that were written again after they had been taken.
-        marked: whether its owner knows that there is a whole message.
     """
 
     __slots__ = (
-        "_count", "_furthest", "_line", "_memory", "base", "head", "is_reply", "landed", "marked", "old", "peer",
-        "size",
+        "_came_again", "_furthest", "_head_fields", "_is_ready", "_memory", "_notify", "_ready", "base", "head",
+        "is_reply", "landed", "peer", "size",
     )  # fmt: skip
 
-    def __init__(self, memory: Store, base: int, size: int, peer: SunfirePeer, *, is_reply: bool) -> None:
+    def __init__(
+        self,
+        memory: Store,
+        base: int,
+        size: int,
+        peer: SunfirePeer,
+        ready: deque[Inbox],
+        notify: Callable[[], object],
+        came_again: Callable[[Inbox, int], object],
+        *,
+        is_reply: bool,
+    ) -> None:
         self._memory = memory
         self.base = base
         self.size = size
         self.peer = peer
+        self._ready = ready
+        self._notify = notify
+        self._came_again = came_again
         self.is_reply = is_reply
         self.head = self.landed = 0
-        self.old: list[int] = []
-        self.marked = False
-        self._line: Buffer = b""  # the head postbox, once it has landed
-        self._count = 0  # postboxes of its message
+        self._is_ready = False  # whether it is in `ready`
+        self._head_fields = _NOTHING  # of the head postbox, once it has landed
         self._furthest = 0  # behind the last that has landed, ahead of others perhaps
 
-    def land(self, data: Buffer) -> bool:
-        """Look at lines that have landed; return whether the message at the head is complete."""
+    def land(self, data: Buffer) -> None:
+        """Look at lines that have landed."""
         if len(data) > LINE:
-            return [self.land(data[at : at + LINE]) for at in range(0, len(data), LINE)][-1]
-        flag, _, count, number = _unpack_from(data)
+            for at in range(0, len(data), LINE):
+                self.land(data[at : at + LINE])
+            return
+        fields = fields_of(data)
         landed = self.landed
-        if number == landed & _SEQUENCE:
-            if landed == self.head:
-                self._line, self._count = data, count
-            self.landed = landed + 1
-            if self._furthest > landed:
-                self._advance()
-        elif flag:
-            self._land_out_of_turn(number)
-        return 0 < self._count <= self.landed - self.head
+        if fields[3] != landed & _SEQUENCE:
+            if fields[0]:
+                self._land_out_of_turn(fields[3])
+            return
+        self.landed = landed + 1
+        if self._furthest > landed:
+            self._advance()
+        if landed == self.head:
+            self._head_fields = fields
+            if fields[2] > self.landed - landed:
+                return  # more belongs to it
+        elif self._is_ready or not self.complete():
+            return
+        self._is_ready = True
+        self._ready.append(self)
+        notify = self._notify
+        notify()
 
     def _land_out_of_turn(self, number: int) -> None:
         """Take note of a postbox that has landed before one in front of it, or once more."""
@@ -78,7 +101,7 @@ class Inbox:
         if ahead > 0:
             self._furthest = max(self._furthest, self.landed + ahead + 1)
         elif self.landed + ahead < self.head:
-            self.old.append(self.landed + ahead)
+            self._came_again(self, self.landed + ahead)
 
     def _advance(self) -> None:
         """Go on over postboxes that have landed before those in front of them."""
@@ -87,38 +110,53 @@ class Inbox:
 
     def complete(self) -> bool:
         """Return whether all postboxes of the message at the head have landed."""
-        return 0 < self._count <= self.landed - self.head
+        return 0 < self._head_fields[2] <= self.landed - self.head
 
     def waiting(self) -> list[Unhandled]:
         """Return the whole messages that have landed and were not taken."""
         found, place = [], self.head
         while place < self.landed:
             line = self._read(place)
-            _, _, count, _ = _unpack_from(line)
-            place += count
+            place += fields_of(line)[2]
             if place <= self.landed:
                 found.append(Unhandled(self.peer.rank, header.word_of(line[wire.PREFIX :])))
         return found
 
-    def take(self) -> tuple[Message, int, Sequence[int], int]:
-        """Return the message at the head, which is complete: message, form, blocks, postboxes."""
-        head, line, count = self.head, self._line, self._count
+    def take(self) -> tuple[Message, int, Sequence[int]]:
+        """Return the message at the head, which is complete: message, form, blocks.
+
+        It comes out of `ready`, and joins it again, as the last, if there is another one.  The slot of the message is
+        the number of its first postbox and how many it has.
+        """
+        head = self.head
+        _, form, count, _, word, nbytes, offset, data = self._head_fields
         self.head = after = head + count
         if self.landed > after:
-            self._line = self._read(after)
-            _, _, self._count, _ = _unpack_from(self._line)
+            self._head_fields = fields_of(self._read(after))
+            self._is_ready = self.complete()
+            if self._is_ready:
+                self._ready.append(self)
         else:
-            self._count = 0
-        if count == 1:
-            single = wire.unpack_single(line, self.peer.rank)
-            if single is not None:
-                return single, 0, (), 1
+            self._head_fields = _NOTHING
+            self._is_ready = False
+        end = (word & _COUNT) >> 9
+        if count == 1 and not form and end + nbytes <= SINGLE:  # nearly always: all of it is in this postbox
+            payload = data[end : end + nbytes]
+            message = Message(word & _WORD, data[:end], payload, offset, nbytes, self.peer.rank, (head, 1))
+            return message, 0, ()
         lines = [self._read(head + place) for place in range(count)]
         message, form, blocks = wire.unpack(lines, self.peer.rank, head)
-        return message, form, blocks, count
+        message.slot = head, count
+        return message, form, blocks
 
     def _read(self, number: int) -> bytes:
         return self._memory.read(self.base + number % self.size * LINE, LINE)
+
+
+def acknowledgement(postbox: int, queue: int) -> tuple[int, bytes]:
+    """Return the store that acknowledges one postbox; as `acknowledgements`."""
+    use, index = divmod(postbox, queue)
+    return index * LINE, _ACKS[use % 255 + 1]
 
 
 def acknowledgements(first: int, count: int, queue: int) -> Stores:
@@ -129,8 +167,6 @@ def acknowledgements(first: int, count: int, queue: int) -> Stores:
         count: how many.
         queue: postboxes of their queue.
     """
-    if count == 1:
-        return [(first % queue * LINE, _ACKS[wire.ack_byte(first, queue)])]
     stores: Stores = []
     while count:
         index = first % queue

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from conduit.contract import Buffer
-from conduits.sunfire.wire import LINE
+from conduit.contract import Buffer, Message
+from conduits.sunfire.wire import LINE, pack_single
 
 Stores: TypeAlias = "list[tuple[int, Buffer]]"
 """Offsets, and the whole lines to be stored there."""
@@ -21,9 +21,12 @@ class PostboxWriter:
 
     Attributes:
         tail: postboxes written so far: the number of the next.
+        mapping: what they are stored through, once it is there.
     """
 
-    __slots__ = ("_keep", "_lines", "base", "size", "tail")
+    __slots__ = ("_keep", "_lines", "base", "mapping", "size", "tail")
+
+    mapping: Any
 
     def __init__(self, base: int, size: int, *, keep: bool) -> None:
         self.base = base
@@ -34,8 +37,6 @@ class PostboxWriter:
 
     def place(self, lines: bytes) -> Stores:
         """Put a message, packed for sequence number `tail`, behind the last one; return the stores of it."""
-        if len(lines) == LINE:
-            return [self.place_single(lines)]
         index = self.tail % self.size
         count = len(lines) // LINE
         if self._keep:
@@ -46,10 +47,12 @@ class PostboxWriter:
         first: Stores = [(self.base + index * LINE, lines[:before])]
         return first if len(lines) <= before else [*first, (self.base, lines[before:])]
 
-    def place_single(self, line: bytes) -> tuple[int, bytes]:
-        """Put a message of one postbox behind the last one; return the store of it."""
-        index = self.tail % self.size
-        self.tail += 1
+    def place_single(self, message: Message) -> tuple[int, bytes]:
+        """Put a message that fits one postbox behind the last one; return the store of it."""
+        number = self.tail
+        self.tail = number + 1
+        index = number % self.size
+        line = pack_single(message, number)
         if self._keep:
             self._lines[index] = line
         return self.base + index * LINE, line

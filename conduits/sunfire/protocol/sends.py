@@ -21,77 +21,19 @@ from conduit.simnet.transport import Then
 from conduits.sunfire import wire
 from conduits.sunfire.driver import StoreMapping
 from conduits.sunfire.protocol.connections import Connections
-from conduits.sunfire.protocol.inbox import acknowledgements
+from conduits.sunfire.protocol.inbox import acknowledgement, acknowledgements
 from conduits.sunfire.protocol.layout import PostboxLayout
-from conduits.sunfire.protocol.peers import BarrierImport, RemoteArea, SunfirePeer
+from conduits.sunfire.protocol.peers import RemoteArea, SunfirePeer
 from conduits.sunfire.protocol.pool import BlockPool, Grant
 from conduits.sunfire.protocol.postbox_writer import PostboxWriter, Stores
 from conduits.sunfire.protocol.repair import SafeTransport, safely, store
-from conduits.sunfire.wire import LINE, SINGLE, Form, pack_single
+from conduits.sunfire.wire import LINE, SINGLE, Form
 
 
 def whole_lines(data: Buffer) -> Buffer:
     """Return data filled up to whole lines."""
     short = -len(data) % LINE
     return bytes(data) + bytes(short) if short else data
-
-
-class StoreChain:
-    """Stores one after the other through one mapping, then calls `then()`: the chain of short messages.
-
-    One serves all messages of a rank, which is in one send at a time.
-
-    Args:
-        kernel: the job's time.
-        cpu: the rank's, which is taken until the end.
-
-    Attributes:
-        rank: its rank, for errors.
-    """
-
-    __slots__ = ("_act", "_cpu", "_done", "_kernel", "_mapping", "_rest", "_then", "rank")
-
-    _mapping: StoreMapping
-    _rest: Stores
-    _then: Then
-
-    def __init__(self, kernel: Kernel, cpu: Cpu) -> None:
-        self._kernel = kernel
-        self._cpu = cpu
-        self._act = self._store
-        self._done = self._stored
-        self.rank = cpu.rank
-
-    def begin(self, mapping: StoreMapping, stores: Stores, then: Then) -> None:
-        """Begin the chain when the CPU is free, as the last act of a send.
-
-        Args:
-            mapping: what is stored through.
-            stores: offsets and lines, at least one.
-            then: to be called when only CPU time is left.
-        """
-        self._mapping = mapping
-        self._rest = stores
-        self._then = then
-        self._kernel.soon(self._cpu.free, self._act)
-
-    def _store(self) -> None:
-        rest = self._rest
-        offset, lines = rest.pop(0)
-        # What does not end the message lands with its end, which spares an event: an acknowledgement with the reply.
-        end = self._mapping.store(offset, lines, self._done, bool(rest))
-        if end:
-            self._stored(end)
-
-    def _stored(self, end: int) -> None:
-        cpu = self._cpu
-        if end > cpu.free:
-            cpu.free = end
-        if self._rest:
-            self._kernel.soon(max(end, self._kernel.now), self._act)
-        else:
-            then = self._then
-            then()
 
 
 class SendsTransport(SafeTransport, Protocol):
@@ -111,20 +53,66 @@ class SendsTransport(SafeTransport, Protocol):
 
 
 class Sends:
-    """The sends of one rank.
+    """The sends of one rank, which is in one send at a time.
 
     Args:
         transport: the rank's end of the network.
+
+    Attributes:
+        rank: the rank, for errors of events.
     """
+
+    __slots__ = (
+        "_act", "_cpu", "_done", "_kernel", "_largest", "_layout", "_mapping", "_max_medium", "_postboxes", "_rest",
+        "_short_limit", "_then", "_transport", "rank",
+    )  # fmt: skip
+
+    # The chain of short messages: what is still to be stored, through which mapping, and what comes then.
+    _mapping: StoreMapping
+    _rest: Stores
+    _then: Then
 
     def __init__(self, transport: SendsTransport) -> None:
         self._transport = transport
+        self._kernel = transport.kernel
+        self._cpu = transport.cpu
+        self.rank = transport.cpu.rank
+        self._act, self._done = self._store, self._stored  # made once, since every message needs them
         self._layout = transport.layout
         self._short_limit = transport.layout.short_limit
         self._max_medium = transport.layout.max_medium
         self._largest = transport.layout.largest
         self._postboxes = transport.layout.postboxes
-        self._post = StoreChain(transport.kernel, transport.cpu)
+
+    # -- the chain of short messages -----------------------------------------------------------
+
+    def _store(self) -> None:
+        """Store the next run, in an event at which the CPU is free."""
+        rest = self._rest
+        offset, lines = rest.pop(0)
+        # What does not end the message lands with its end, which spares an event: an acknowledgement with the reply.
+        end = self._mapping.store(offset, lines, self._done, bool(rest))
+        if not end:
+            return
+        cpu = self._cpu
+        if end > cpu.free:
+            cpu.free = end
+        if rest:
+            self._kernel.soon(end, self._act)  # as `_stored`, in which a call would cost
+        else:
+            then = self._then
+            then()
+
+    def _stored(self, end: int) -> None:
+        """The CPU has given a run away that was not simply under way."""
+        cpu = self._cpu
+        if end > cpu.free:
+            cpu.free = end
+        if self._rest:
+            self._kernel.soon(max(end, self._kernel.now), self._act)
+        else:
+            then = self._then
+            then()
 
     # -- requests ------------------------------------------------------------------------------
 
@@ -134,21 +122,21 @@ class Sends:
         Raises:
             NetworkError: the peer's segment cannot be imported any more; all is as before.
         """
-        postboxes, area, nbytes = peer.requests, peer.area, message.nbytes
-        remote = area.remote
-        area.pool.reserved -= self._max_medium
-        if postboxes is None or remote is None or nbytes > self._short_limit:
+        postboxes, nbytes = peer.requests, message.nbytes
+        peer.area.pool.reserved -= self._max_medium
+        if postboxes is None or nbytes > self._short_limit:
             self._begin_long(peer, message, then)
             return
         if nbytes + len(message.args) <= SINGLE:
             first = postboxes.tail
-            stores: Stores = [postboxes.place_single(pack_single(message, first))]
+            stores: Stores = [postboxes.place_single(message)]
             peer.sent.append((first, 1, None))
             peer.room += self._largest - 1
         else:
             head = header.pack(message)
             stores = self._place_request(peer, postboxes, head + message.payload if nbytes else head, Form.INLINE, None)
-        self._post.begin(remote.mapping, stores, then)
+        self._mapping, self._rest, self._then = postboxes.mapping, stores, then
+        self._kernel.soon(self._cpu.free, self._act)
 
     def _begin_long(self, peer: SunfirePeer, message: Message, then: Then) -> None:
         transport = self._transport
@@ -204,7 +192,9 @@ class Sends:
             transport.connections.import_area(peer)
             transport.counts["sunfire_areas"] += 1
         area.peers.append(peer)
+        assert area.remote is not None
         peer.requests = PostboxWriter(peer.place * layout.queue_bytes, layout.postboxes, keep=transport.may_fail)
+        peer.requests.mapping = area.remote.mapping
         yield sleep_until(transport.kernel, transport.cpu.free)  # what was published can be connected to from then on
 
     def _into_pool(self, area: RemoteArea, host: int, data: Buffer) -> Generator[Act, Any, Grant]:
@@ -247,20 +237,21 @@ class Sends:
 
     def reply(self, peer: SunfirePeer, emptied: tuple[int, int], message: Message, then: Then) -> None:
         """Acknowledge a request's postboxes and send its reply."""
-        transport, back, nbytes = self._transport, peer.remote_pair, message.nbytes
-        assert back is not None
-        stores = acknowledgements(*emptied, self._postboxes)
+        postboxes, nbytes = peer.replies, message.nbytes
+        first, count = emptied
+        queue = self._postboxes
+        stores: Stores = [acknowledgement(first, queue)] if count == 1 else acknowledgements(first, count, queue)
         if nbytes > self._short_limit:
-            Chain(transport.kernel, transport.cpu, self._long_reply(peer, back, stores, message), then)
+            Chain(self._kernel, self._cpu, self._long_reply(peer, stores, message), then)
             return
         if nbytes + len(message.args) <= SINGLE:
-            postboxes = peer.replies
             peer.answered.append(postboxes.tail)
-            stores.append(postboxes.place_single(pack_single(message, postboxes.tail)))
+            stores.append(postboxes.place_single(message))
         else:
             head = header.pack(message)
             stores += self._place_reply(peer, head + message.payload if nbytes else head, Form.INLINE)
-        self._post.begin(back.mapping, stores, then)
+        self._mapping, self._rest, self._then = postboxes.mapping, stores, then
+        self._kernel.soon(self._cpu.free, self._act)
 
     def _place_reply(self, peer: SunfirePeer, head: bytes, form: int) -> Stores:
         """Put a reply behind the last one; return the stores of its postboxes."""
@@ -268,8 +259,10 @@ class Sends:
         peer.answered.append(postboxes.tail)
         return postboxes.place(wire.pack(head, form, postboxes.tail))
 
-    def _long_reply(self, peer: SunfirePeer, back: BarrierImport, acks: Stores, message: Message) -> Steps:
+    def _long_reply(self, peer: SunfirePeer, acks: Stores, message: Message) -> Steps:
         """Send a reply with a payload too large for postboxes."""
+        back = peer.remote_pair
+        assert back is not None
         for offset, lines in acks:
             yield store(back, offset, lines)
         head = header.pack(message)

@@ -88,8 +88,10 @@ class SunfireTransport(TransportWithWork):
     def export_pair(self, peer: SunfirePeer) -> None:
         """Set aside memory for a peer's acknowledgements and replies, before the first request to it."""
         exported, layout = self.connections.export_pair(peer), self.layout
-        inbox = Inbox(exported.memory, layout.replies_at, layout.reply_postboxes, peer, is_reply=True)
-        self._replies[peer.rank] = inbox
+        inbox = self._replies[peer.rank] = Inbox(
+            exported.memory, layout.replies_at, layout.reply_postboxes, peer, self._ready, self.port.notify,
+            self._came_again, is_reply=True,
+        )  # fmt: skip
         exported.landing = partial(self._pair_landed, inbox, layout.reply_block_at(0))
         self._new_queue()
 
@@ -164,23 +166,14 @@ class SunfireTransport(TransportWithWork):
 
     # -- arrivals ------------------------------------------------------------------------------
 
-    def request_landed(self, source: int, memory: Store, offset: int, data: Buffer) -> None:
-        """Lines of rank `source` have landed in this rank's queue of its area."""
-        inbox = self._requests.get(source)
-        if inbox is None:
-            layout, peer = self.layout, self.connections.peer(source)
-            base = (self.rank - self.config.cluster.first[self.port.host]) * layout.queue_bytes
-            inbox = Inbox(memory, base, layout.postboxes, peer, is_reply=False)
-            self._requests[source] = inbox
-        if inbox.land(data) and not inbox.marked:
-            inbox.marked = True
-            self._ready.append(inbox)
-            self.port.notify()
-        if inbox.old:
-            for number in inbox.old:
-                self._repair.old(inbox.peer, number)
-            self._drop(inbox)
-            self.request_work()
+    def make_inbox(self, source: int, memory: Store) -> Inbox:
+        """Return this rank's queue in the area of rank `source`."""
+        layout, peer = self.layout, self.connections.peer(source)
+        base = (self.rank - self.config.cluster.first[self.port.host]) * layout.queue_bytes
+        inbox = self._requests[source] = Inbox(
+            memory, base, layout.postboxes, peer, self._ready, self.port.notify, self._came_again, is_reply=False
+        )
+        return inbox
 
     def _pair_landed(self, inbox: Inbox, end: int, offset: int, data: Buffer) -> None:
         """Lines of a peer have landed in its pair: acknowledgements, reply postboxes up to `end`, reply blocks."""
@@ -188,17 +181,14 @@ class SunfireTransport(TransportWithWork):
             if self._short:
                 self.freed()
         elif offset < end:
-            if inbox.land(data) and not inbox.marked:
-                inbox.marked = True
-                self._ready.append(inbox)
-                self.port.notify()
-            if inbox.old:
-                self._drop(inbox)  # a reply is not acknowledged
+            inbox.land(data)
 
-    def _drop(self, inbox: Inbox) -> None:
-        """Forget postboxes that came again after they had been emptied."""
-        self.counts["sunfire_old_postboxes"] += len(inbox.old)
-        inbox.old.clear()
+    def _came_again(self, inbox: Inbox, number: int) -> None:
+        """A postbox has been written again that had been emptied: acknowledge it once more, if it is a request's."""
+        self.counts["sunfire_old_postboxes"] += 1
+        if not inbox.is_reply:
+            self._repair.old(inbox.peer, number)
+            self.request_work()
 
     # -- faults --------------------------------------------------------------------------------
 
@@ -229,35 +219,32 @@ class SunfireTransport(TransportWithWork):
         if not self._ready:
             return None
         inbox = self._ready.popleft()
-        first = inbox.head
-        message, form, blocks, count = inbox.take()
-        if inbox.complete():
-            self._ready.append(inbox)
-        else:
-            inbox.marked = False
+        message, form, blocks = inbox.take()
         self.cpu.free += RECEIVE_PS
         peer = inbox.peer
         if inbox.is_reply:
             peer.credits += 1
         else:
-            try:
-                self._took_request(peer, message, first, count)
-            except NetworkError as error:
-                self.port.fail(error)  # not raised: the program could catch it, and the requester would wait for ever
+            peer.emptied = inbox.head
+            if peer.remote_pair is None and not self._connect_back(peer):
                 return LATER  # never resumed, since the job ends
+            received = peer.received
+            peer.received = received + 1
+            if received >= self._outstanding:
+                peer.answered.popleft()  # that many requests later its reply has been taken
         if message.nbytes:
             self._payloads.fetch(message, form, blocks, inbox)
         return message
 
-    def _took_request(self, peer: SunfirePeer, message: Message, first: int, count: int) -> None:
-        message.slot = first, count
-        peer.emptied = first + count
-        if peer.remote_pair is None:
+    def _connect_back(self, peer: SunfirePeer) -> bool:
+        """Import where replies to a peer go, at its first request; False where that ends the job."""
+        try:
             self.connections.import_pair(peer)
-            self._new_queue()
-        if peer.received >= self._outstanding:
-            peer.answered.popleft()  # that many requests later its reply has been taken
-        peer.received += 1
+        except NetworkError as error:
+            self.port.fail(error)  # not raised: the program could catch it, and the requester would wait for ever
+            return False
+        self._new_queue()
+        return True
 
     # -- reports -------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """Queues of postboxes against a model: whatever order lines land in, however often, each message is taken once."""
 
+from collections import deque
 from types import SimpleNamespace
 
 from hypothesis import settings
@@ -29,11 +30,11 @@ class Queues(RuleBasedStateMachine):
         self.acks = Memory(size * LINE)
         self.outbox, self.inbox = (
             PostboxWriter(BASE, size, keep=True),
-            Inbox(self.memory, BASE, size, PEER, is_reply=False),
+            Inbox(self.memory, BASE, size, PEER, deque(), lambda: None, self.came_again, is_reply=False),
         )
         # As if so many postboxes had been used: their numbers wrap around 2**32.
         self.outbox.tail = self.inbox.head = self.inbox.landed = self.acknowledged = before
-        self.flying, self.lost, self.sent, self.taken = [], False, [], []
+        self.flying, self.lost, self.sent, self.taken, self.old = [], False, [], [], []
         self.returning = []
 
     def reclaim(self):
@@ -64,14 +65,18 @@ class Queues(RuleBasedStateMachine):
         self.inbox.land(line)
         self.acknowledge_again()
 
+    def came_again(self, inbox, number):
+        assert inbox is self.inbox
+        self.old.append(number)
+
     def acknowledge_again(self):
         """Acknowledge what came again once more, behind a barrier, before anything else is taken."""
-        for number in self.inbox.old:
+        for number in self.old:
             if self.inbox.head - number <= self.size:
                 self.returning += acknowledgements(number, 1, self.size)
-        if self.inbox.old:
+        if self.old:
             self.acknowledgements_land()
-        self.inbox.old.clear()
+        self.old.clear()
 
     def acknowledgements_land(self):
         for offset, lines in self.returning:
@@ -105,7 +110,9 @@ class Queues(RuleBasedStateMachine):
     def take(self):
         first = self.inbox.head
         waiting = self.inbox.waiting()
-        message, _, _, count = self.inbox.take()
+        message, _, _ = self.inbox.take()
+        begin, count = message.slot
+        assert begin == first
         assert self.inbox.waiting() == waiting[1:]
         assert self.inbox.head == first + count
         self.taken.append(bytes(message.payload))
