@@ -144,17 +144,21 @@ class Link:
 
     def _close(self) -> None:
         """Keep newcomers behind those who wait, until the link is released."""
-        self._until, self.free_at = self.free_at, FOREVER
-        self.kernel.call(max(self._until, self.kernel.now), self._release)
+        until, kernel = self.free_at, self.kernel
+        self._until, self.free_at = until, FOREVER
+        kernel.call(until if until > kernel.now else kernel.now, self._release)
 
     def _release(self) -> None:
         """Let the first in the queue have the link, and come back when that one leaves it."""
         self.free_at = self._until
-        head, go = self._queue.popleft()
-        when = max(head, self.kernel.now)
+        queue, when = self._queue, self.kernel.now
+        head, go = queue.popleft()
         self._waits += 1
-        self._waited += when - head
-        if not self._queue:
+        if head < when:
+            self._waited += when - head
+        else:
+            when = head
+        if not queue:
             go(when)
             return
         self.kernel.amid(go, when)
@@ -199,13 +203,15 @@ class Delays:
     Attributes:
         after: how much later than the first the head gets to each link.
         latency: how much later it gets to the far end.
+        before: how long sizes take the slowest of so many links from the first on, where a route has been asked.
     """
 
-    __slots__ = ("after", "latency")
+    __slots__ = ("after", "before", "latency")
 
     def __init__(self, delays: Iterable[int]) -> None:
         *after, self.latency = accumulate(delays, initial=0)
         self.after = tuple(after)
+        self.before: dict[int, Mapping[int, int]] = {}
 
 
 class Route:
@@ -220,10 +226,11 @@ class Route:
         first: the link that the sender feeds.
         slowest: how long sizes take the slowest of them.
         latency: the sum of the delays, picoseconds.
+        before: as `Delays` has it.
         carried: how many transfers of each size found all links free.
     """
 
-    __slots__ = ("after", "carried", "first", "latency", "links", "slowest")
+    __slots__ = ("after", "before", "carried", "first", "latency", "links", "slowest")
 
     RESERVES: ClassVar[tuple[str, ...]] = ("carry",)
     """The methods that take links, called as `method(nbytes, head, ...)`."""
@@ -236,6 +243,7 @@ class Route:
         """Lead over these links; what `__init__` does, for routes that share their delays and what takes longest."""
         self.links = links
         self.after = delays.after
+        self.before = delays.before
         self.latency = delays.latency
         self.first = links[0]
         self.slowest = slowest
@@ -265,11 +273,11 @@ class Route:
         """
         hops = zip(self.links[index:], self.after[index:]) if index else zip(self.links, self.after)  # noqa: B905
         for link, after in hops:
-            begin = head + after
-            if link.free_at <= begin:
+            begin, free = head + after, link.free_at
+            if free <= begin:
                 link.free_at = begin + link.takes[nbytes]
             else:
-                free = link.free_at + link.takes[nbytes]
+                free += link.takes[nbytes]
                 if free <= tail + after:
                     link.free_at = free
                 elif free <= link.paced:
@@ -317,10 +325,14 @@ class Route:
         """
         index = self.links.index(busy)
         if index:
-            before = self.links[:index]
-            for link in before:
+            for link in self.links[:index]:
                 link._carried[nbytes] += 1
-            tail = max(tail, head + slowest(before)[nbytes])
+            takes = self.before.get(index)
+            if takes is None:
+                takes = self.before[index] = slowest(self.links[:index])
+            end = head + takes[nbytes]
+            if end > tail:
+                tail = end
         busy.wait(head + self.after[index], _Rest(self, index, nbytes, tail, then))
 
 
@@ -354,20 +366,21 @@ class _Rest:
 
     def __call__(self, when: int) -> None:
         """Go on, link by link, until another one is busy."""
-        route, nbytes = self.route, self.nbytes
+        route, nbytes, first, tail = self.route, self.nbytes, self.index, self.tail
         links, delays = route.links, route.after
-        start = when - delays[self.index]
+        start = when - delays[first]
         # The tail is kept as seen from the first link, so that only what holds it up moves it.
-        tail = max(self.tail, start)
-        for index in range(self.index, len(links)):
+        if start > tail:
+            tail = start
+        for index in range(first, len(links)):
             link, after = links[index], delays[index]
-            begin = start + after
-            if link.free_at > begin:
-                if link.free_at + link.takes[nbytes] > tail + after:
+            begin, free = start + after, link.free_at
+            if free > begin:
+                if free + link.takes[nbytes] > tail + after:
                     self.index, self.tail = index, tail
                     link.wait(begin, self)
                     return
-                begin = link.free_at
+                begin = free
             end = link.take(begin, nbytes) - after
             if end > tail:
                 tail = end
