@@ -144,21 +144,17 @@ class Link:
 
     def _close(self) -> None:
         """Keep newcomers behind those who wait, until the link is released."""
-        until, kernel = self.free_at, self.kernel
-        self._until, self.free_at = until, FOREVER
-        kernel.call(until if until > kernel.now else kernel.now, self._release)
+        self._until, self.free_at = self.free_at, FOREVER
+        self.kernel.call(max(self._until, self.kernel.now), self._release)
 
     def _release(self) -> None:
         """Let the first in the queue have the link, and come back when that one leaves it."""
         self.free_at = self._until
-        queue, when = self._queue, self.kernel.now
-        head, go = queue.popleft()
+        head, go = self._queue.popleft()
+        when = max(head, self.kernel.now)
         self._waits += 1
-        if head < when:
-            self._waited += when - head
-        else:
-            when = head
-        if not queue:
+        self._waited += when - head
+        if not self._queue:
             go(when)
             return
         self.kernel.amid(go, when)
@@ -203,15 +199,13 @@ class Delays:
     Attributes:
         after: how much later than the first the head gets to each link.
         latency: how much later it gets to the far end.
-        before: how long sizes take the slowest of so many links from the first on, where a route has been asked.
     """
 
-    __slots__ = ("after", "before", "latency")
+    __slots__ = ("after", "latency")
 
     def __init__(self, delays: Iterable[int]) -> None:
         *after, self.latency = accumulate(delays, initial=0)
         self.after = tuple(after)
-        self.before: dict[int, Mapping[int, int]] = {}
 
 
 class Route:
@@ -226,11 +220,10 @@ class Route:
         first: the link that the sender feeds.
         slowest: how long sizes take the slowest of them.
         latency: the sum of the delays, picoseconds.
-        before: as `Delays` has it.
         carried: how many transfers of each size found all links free.
     """
 
-    __slots__ = ("after", "before", "carried", "first", "latency", "links", "slowest")
+    __slots__ = ("after", "carried", "first", "latency", "links", "slowest")
 
     RESERVES: ClassVar[tuple[str, ...]] = ("carry",)
     """The methods that take links, called as `method(nbytes, head, ...)`."""
@@ -243,7 +236,6 @@ class Route:
         """Lead over these links; what `__init__` does, for routes that share their delays and what takes longest."""
         self.links = links
         self.after = delays.after
-        self.before = delays.before
         self.latency = delays.latency
         self.first = links[0]
         self.slowest = slowest
@@ -325,14 +317,10 @@ class Route:
         """
         index = self.links.index(busy)
         if index:
-            for link in self.links[:index]:
+            before = self.links[:index]
+            for link in before:
                 link._carried[nbytes] += 1
-            takes = self.before.get(index)
-            if takes is None:
-                takes = self.before[index] = slowest(self.links[:index])
-            end = head + takes[nbytes]
-            if end > tail:
-                tail = end
+            tail = max(tail, head + slowest(before)[nbytes])
         busy.wait(head + self.after[index], _Rest(self, index, nbytes, tail, then))
 
 
@@ -367,20 +355,19 @@ class _Rest:
     def __call__(self, when: int) -> None:
         """Go on, link by link, until another one is busy."""
         route, nbytes, first, tail = self.route, self.nbytes, self.index, self.tail
-        links, delays = route.links, route.after
-        start = when - delays[first]
+        start = when - route.after[first]
         # The tail is kept as seen from the first link, so that only what holds it up moves it.
         if start > tail:
             tail = start
-        for index in range(first, len(links)):
-            link, after = links[index], delays[index]
-            begin, free = start + after, link.free_at
-            if free > begin:
-                if free + link.takes[nbytes] > tail + after:
+        hops = zip(route.links[first:], route.after[first:])  # noqa: B905  a keyword costs
+        for index, (link, after) in enumerate(hops, first):
+            begin = start + after
+            if link.free_at > begin:
+                if link.free_at + link.takes[nbytes] > tail + after:
                     self.index, self.tail = index, tail
                     link.wait(begin, self)
                     return
-                begin = free
+                begin = link.free_at
             end = link.take(begin, nbytes) - after
             if end > tail:
                 tail = end

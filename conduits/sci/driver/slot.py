@@ -116,9 +116,10 @@ class RemoteSlot:
 
     def placed(self, arrival: int) -> None:
         """The flags, which links have held up, land at `arrival`."""
-        kernel = self._control.way.kernel
-        kernel.call(arrival, self.land)
-        self._control.placed(arrival)
+        control = self._control
+        driver = control.driver
+        driver.adapter.kernel.call(arrival, self.land)
+        driver.landed(control.way.response, arrival)
 
     def placed_weakly(self, arrival: int) -> None:
         """The flags could land at `arrival`: each does so in an event of its own."""

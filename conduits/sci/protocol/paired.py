@@ -27,7 +27,7 @@ from conduits.sci import wire
 from conduits.sci.driver import SlotWriter
 from conduits.sci.machine import SciCluster
 from conduits.sci.protocol import sends
-from conduits.sci.protocol.peer import Arrival, PeerSlot, SciPeer
+from conduits.sci.protocol.peer import PeerSlot, SciPeer, SlotMessage
 from conduits.sci.protocol.transport import (
     COMMAND,
     CONTROL,
@@ -60,7 +60,7 @@ class PairedSlots(SciTransport):
         self._slot_bytes = self.layout.slot_bytes
         self._scan_ps = self.layout.flags * c.ps(c.SCAN_FLAG)
         self._peers: dict[int, SciPeer] = {}
-        self._arrivals: dict[int, Arrival] = {}
+        self._arrivals: dict[int, SlotMessage] = {}
         self._flags = bytearray(self.layout.control_bytes)
         self._place = self._start = self.layout.READY
         self._scanning = self._around = False
@@ -139,7 +139,7 @@ class PairedSlots(SciTransport):
 
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
         """Send through the reply slot paired with the request's."""
-        assert type(request) is Arrival
+        assert type(request) is SlotMessage
         self.sent += 1
         cpu = self.cpu
         cpu.free = when = cpu.free + REPLY_PS
@@ -226,7 +226,7 @@ class PairedSlots(SciTransport):
             slot.behind, peer.free = peer.free, slot
         return message
 
-    def _first_arrival(self, place: int) -> Arrival:
+    def _first_arrival(self, place: int) -> SlotMessage:
         """Return the message of the slot whose message-ready flag is at `place`."""
         queue, slot = divmod(place - _READY, self._slots)
         source, kind = divmod(queue, 2)
@@ -235,7 +235,7 @@ class PairedSlots(SciTransport):
         assert isinstance(memory, Memory)
         record, _ = memory.place(self.layout.slot(kind, slot), self._slot_bytes)  # a page is a slot
         other = peer.requests[slot] if kind == REPLY else None
-        found = self._arrivals[place] = Arrival(peer, slot, record, other)
+        found = self._arrivals[place] = SlotMessage(peer, slot, record, other)
         return found
 
     def end_pass(self) -> None:

@@ -55,7 +55,7 @@ class SciPeer:
         return used
 
 
-class Arrival(Message):
+class SlotMessage(Message):
     """The message in a slot of this rank's memory.
 
     Made once for the slot, since that is filled again and again, and has a message at a time.
