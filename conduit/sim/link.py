@@ -267,11 +267,11 @@ class Route:
         """
         hops = zip(self.links[index:], self.after[index:]) if index else zip(self.links, self.after)  # noqa: B905
         for link, after in hops:
-            begin = head + after
-            if link.free_at <= begin:
+            begin, free = head + after, link.free_at
+            if free <= begin:
                 link.free_at = begin + link.takes[nbytes]
             else:
-                free = link.free_at + link.takes[nbytes]
+                free += link.takes[nbytes]
                 if free <= tail + after:
                     link.free_at = free
                 elif free <= link.paced:

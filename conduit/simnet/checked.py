@@ -42,10 +42,11 @@ class Ledger:
         return "" if left else f"a message of rank {message.source}, of whom no more {kind} are on their way"
 
     def hand_out(self, rank: int, dest: int, slot: object) -> bool:
-        """Take note of a slot; return whether it is in use already.  Only numbers tell one slot from another."""
-        if not isinstance(slot, int):
+        """Take note of a slot, by its number or the `number` that it has; return whether it is in use already."""
+        number = getattr(slot, "number", slot)
+        if not isinstance(number, int):
             return False
-        key = rank, dest, slot
+        key = rank, dest, number
         if key in self._held:
             return True
         self._held[key] = ""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from conduit.sim import Kernel, simulate
 from conduit.sim.topology import Torus
-from conduits.sci.driver import RemoteSlot, SciError, Sisci
+from conduits.sci.driver import RemoteSlot, SciError, Sisci, SlotWriter
 from conduits.sci.hardware import SciFabric, packets, wire_bytes
 
 NS = 1000
@@ -264,8 +264,20 @@ def test_a_mapping_given_up_is_of_no_use():
     pair.near.unmap(pair.mapping)
     with pytest.raises(SciError, match=r"\Ahost 0: .*: the segment is not mapped any more\Z"):
         pair.near.store(pair.mapping, 0, b"x", lambda when: None)
+    slot = RemoteSlot(pair.near, pair.mapping, 0, 8, pair.mapping, (0, 1))
     with pytest.raises(SciError, match=r"\Ahost 0: .*: the segment is not mapped any more\Z"):
-        RemoteSlot(pair.near, pair.mapping, 0, 8, pair.mapping, (0, 1)).announce(lambda when: None)
+        SlotWriter(pair.near).announce(slot, lambda when: None)
+
+
+def test_a_slot_ends_with_its_mapping():
+    pair = Pair()
+    slot, writer = RemoteSlot(pair.near, pair.mapping, 8, 8, pair.mapping, (0, 1)), SlotWriter(pair.near)
+    pair.near.unmap(pair.mapping)
+    with pytest.raises(SciError, match=r"\Ahost 0: 1 bytes at offset 1 .*: the segment is not mapped any more\Z"):
+        writer.announce(slot, lambda when: None)
+    slot.data = b"data"
+    with pytest.raises(SciError, match=r"\Ahost 0: 4 bytes at offset 8 .*: the segment is not mapped any more\Z"):
+        slot.find_plan(pair.near)
 
 
 def test_only_exported_segments_can_be_connected_to():
@@ -514,7 +526,8 @@ def test_announced_bytes_land_with_their_flags():
         pair.near.store(pair.mapping, 0, b"abc", lambda when: None, True)
         when = pair.near.barrier(lambda when: None)
         pair.kernel.at(
-            when, lambda: RemoteSlot(pair.near, pair.mapping, 0, 8, control, (2, 0)).announce(lambda when: None)
+            when,
+            lambda: SlotWriter(pair.near).announce(RemoteSlot(pair.near, pair.mapping, 0, 8, control, (2, 0)), print),
         )
 
     run(pair.kernel, (0, act))

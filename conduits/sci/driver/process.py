@@ -9,7 +9,7 @@ What the hardware would refuse raises `SciError`, which names the cause.
 
 Announced bytes.  A receiver reads a slot only when its flag is set: until then it cannot tell whether the
 bytes have arrived.  So a store with `announced=True` needs no event of its own: its bytes land in the event
-of the flags (`RemoteSlot.announce`), which must not be stored before a barrier or completion.  In weak
+of the flags (`SlotWriter.announce`), which must not be stored before a barrier or completion.  In weak
 ordering every part lands in an event of its own.
 
 Source: the conduit's paper, sections 2.1 and 4.1; names after the SISCI API.
@@ -146,7 +146,7 @@ class Sisci:
 
     def unmap(self, mapping: SegmentMapping) -> None:
         """Give an import up; takes `UNMAP_PS` of the caller's CPU."""
-        mapping.alive = False
+        mapping.give_up()
 
     # -- PIO -----------------------------------------------------------------------------------
 

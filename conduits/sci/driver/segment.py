@@ -21,12 +21,21 @@ class Importer(Protocol):
 
     Attributes:
         adapter: the card of its host.
+        rank: its number in the job.
     """
 
     adapter: Adapter
+    rank: int
 
     def landed(self, response: int, arrival: int) -> None:
         """A store lands at `arrival`; its response is back `response` picoseconds later."""
+
+
+class Watcher(Protocol):
+    """What depends on an import: a `RemoteSlot`."""
+
+    def lost(self, mapping: SegmentMapping) -> None:
+        """The import has been given up."""
 
 
 class Segment:
@@ -74,9 +83,13 @@ class RemoteSegment:
 
 
 class SegmentMapping:
-    """An imported segment: its bytes can be stored to and read."""
+    """An imported segment: its bytes can be stored to and read.
 
-    __slots__ = ("alive", "driver", "nbytes", "segment", "way")
+    Attributes:
+        watchers: are told when it is given up, so that they need not ask at each store.
+    """
+
+    __slots__ = ("alive", "driver", "nbytes", "segment", "watchers", "way")
 
     def __init__(self, remote: RemoteSegment, driver: Importer) -> None:
         self.segment = remote.segment
@@ -84,6 +97,13 @@ class SegmentMapping:
         self.way = remote.way
         self.alive = True
         self.driver = driver
+        self.watchers: tuple[Watcher, ...] = ()
+
+    def give_up(self) -> None:
+        """Refuse what is stored to it from now on."""
+        self.alive = False
+        for each in self.watchers:
+            each.lost(self)
 
     def placed(self, arrival: int) -> None:
         """A store lands at `arrival`."""

@@ -30,7 +30,16 @@ from conduit.sim.link import Link
 from conduit.sim.topology import Torus
 from conduit.sim.units import PS_PER_S
 from conduits.sci import constants as c
-from conduits.sci.hardware.ways import PIO_BYTES_PER_S, PIO_START_PS, WINDOW, Shape, StorePlan, TorusRoute, wire_bytes
+from conduits.sci.hardware.ways import (
+    PIO_BYTES_PER_S,
+    PIO_START_PS,
+    WINDOW,
+    Shape,
+    StorePlan,
+    StoreTimes,
+    TorusRoute,
+    wire_bytes,
+)
 
 READ_RATIO = c.whole(c.READ_RATIO)
 Then: TypeAlias = Callable[[int], object]
@@ -153,15 +162,15 @@ class Adapter:
         self._landed: dict[object, int] = {}
         self._runs: list[tuple[int, int, int, int]] = []
         self._quiet = 0
-        self._first: StorePlan | None = None  # the write that began when nothing was under way
+        self._first: StoreTimes | None = None  # the write that began when nothing was under way
         self._stalled = 0
 
     def statistics(self) -> AdapterStatistics:
         """Return what it has done so far."""
         uses = [(plan.uses + plan.others, plan) for way in self._ways.values() for plan in way.plans.values()]
         return AdapterStatistics(
-            sum(times * plan.stores for times, plan in uses),
-            sum(times * plan.packets for times, plan in uses),
+            sum(often * plan.times.stores for often, plan in uses),
+            sum(often * plan.times.packets for often, plan in uses),
             self._stalled,
         )
 
@@ -192,56 +201,59 @@ class Adapter:
             waits for the bus.  If nothing else is in the way, `arrival` is when the last byte is in
             memory, and `landed` is not called; else the time is returned negative.
         """
-        now, bus = self.kernel.now, self.bus
-        if bus.free_at > now:
-            if bus.free_at + bus.takes[plan.wire] <= max(now + plan.takes, bus.paced):  # others leave room for it
+        now, bus, times = self.kernel.now, self.bus, plan.times
+        free = bus.free_at
+        if free > now:
+            free += bus.takes[times.wire]
+            if free <= now + times.takes or free <= bus.paced:  # others leave room for it
                 return self._pio_in_a_crowd(plan, issued, landed)
             bus.wait(now, partial(self._pio_at, plan, issued, landed))
             return 0
         if self._quiet > now or not plan.links:
             return self._pio_in_a_crowd(plan, issued, landed)
         # Nothing of this adapter is under way: the window cannot fill.
-        self._first, self._quiet = plan, now + plan.quiet
-        bus.free_at = now + plan.bus
-        for link, head, tail in zip(plan.links, plan.heads, plan.tails):  # noqa: B905  a keyword costs, here too
+        self._first, self._quiet = times, now + times.quiet
+        bus.free_at = now + times.bus
+        for link, head, tail in zip(plan.links, times.heads, times.tails):  # noqa: B905  a keyword costs, here too
             if link.free_at > now + head:
-                return self._carry(plan, now + plan.takes, landed, plan.way.links.index(link))
+                return self._carry(plan, now + times.takes, landed, plan.way.links.index(link))
             link.free_at = now + tail
         plan.uses += 1
-        self.arrival = now + plan.arrives
-        return now + plan.takes
+        self.arrival = now + times.arrives
+        return now + times.takes
 
     def landing(self, plan: StorePlan, when: int) -> int:
         """Return when what is stored at `when` has landed, if nothing is in its way or happens until then; else 0."""
         if self.bus.free_at > when or self._quiet > when or not plan.links:
             return 0
-        for link, head in zip(plan.links, plan.heads):  # noqa: B905
+        times = plan.times
+        for link, head in zip(plan.links, times.heads):  # noqa: B905
             if link.free_at > when + head:
                 return 0
-        return when + plan.arrives
+        return when + times.arrives
 
     def pio_alone(self, plan: StorePlan) -> int:
         """Store as planned, nothing being in the way; return when the last byte is in memory."""
-        now = self.kernel.now
-        self._first, self._quiet = plan, now + plan.quiet
-        self.bus.free_at = now + plan.bus
-        for link, tail in zip(plan.links, plan.tails):  # noqa: B905
+        now, times = self.kernel.now, plan.times
+        self._first, self._quiet = times, now + times.quiet
+        self.bus.free_at = now + times.bus
+        for link, tail in zip(plan.links, times.tails):  # noqa: B905
             link.free_at = now + tail
         plan.uses += 1
-        return now + plan.arrives
+        return now + times.arrives
 
     def _pio_in_a_crowd(self, plan: StorePlan, issued: Then, landed: Then) -> int:
         """Store while others are under way, or what leaves room for others on the links."""
-        now, way = self.kernel.now, plan.way
-        if self._quiet <= now and plan.whole:
-            self._first, self._quiet = plan, now + plan.quiet
-            return self._carry(plan, now + plan.takes, landed)
-        if plan.nbytes > self.fabric.piece:
+        now, times = self.kernel.now, plan.times
+        if self._quiet <= now and times.whole:
+            self._first, self._quiet = times, now + times.quiet
+            return self._carry(plan, now + times.takes, landed)
+        if times.nbytes > self.fabric.piece:
             self._stream(plan, issued, landed)
             return 0
-        end = now + plan.takes + self._stall(now, plan.takes, plan.packets, way.turnaround)
-        self._runs.append((now, end - now, plan.packets, way.turnaround))
-        self._quiet = max(self._quiet, end + way.turnaround)
+        end = now + times.takes + self._stall(now, times)
+        self._runs.append((now, end - now, times.packets, times.turnaround))
+        self._quiet = max(self._quiet, end + times.turnaround)
         return self._carry(plan, end, landed)
 
     def _stream(self, plan: StorePlan, issued: Then, landed: Then) -> None:
@@ -259,41 +271,39 @@ class Adapter:
             landed(way.in_order(now, end, arrival))
 
         rate = min(PIO_BYTES_PER_S, WINDOW * _DATA * PS_PER_S // way.turnaround)
-        stream = DmaStream(self.kernel, way, plan.nbytes, self.fabric.piece, rate, wire_bytes, fed, carried)
+        stream = DmaStream(self.kernel, way, plan.times.nbytes, self.fabric.piece, rate, wire_bytes, fed, carried)
         stream.start(now + PIO_START_PS)
 
     def _carry(self, plan: StorePlan, end: int, landed: Then, index: int = 0) -> int:
         """Let the bytes, of which the CPU gives the last away at `end`, go over the links from `index` on; as `pio`."""
         plan.others += 1
-        now, way = self.kernel.now, plan.way
+        now, way, times = self.kernel.now, plan.way, plan.times
 
         def carried(arrival: int) -> None:
             landed(way.in_order(now, end, arrival))
 
-        arrival = way.carry(plan.wire, now + PIO_START_PS, end, carried, index, whole=plan.packets == plan.stores)
+        arrival = way.carry(times.wire, now + PIO_START_PS, end, carried, index, whole=times.packets == times.stores)
         if not arrival:
             return -end
         self.arrival = way.in_order(now, end, arrival)
         return end
 
-    def _pio_at(self, plan: StorePlan, issued: Then, landed: Then, when: int) -> None:
+    def _pio_at(self, plan: StorePlan, issued: Then, landed: Then, _: int) -> None:
         """Store when the bus has been granted, in the event of its release."""
-        if when > self.kernel.now:
-            self.kernel.at(when, self._pio_at, plan, issued, landed, when)
-            return
         end = self.pio(plan, issued, landed)
         if end > 0:
             landed(self.arrival)
         if end:
             issued(abs(end))
 
-    def _stall(self, now: int, takes: int, count: int, turnaround: int) -> int:
-        """Return how much longer `count` packets take because the window is full at times."""
+    def _stall(self, now: int, times: StoreTimes) -> int:
+        """Return how much longer packets take because the window is full at times."""
+        takes, count, turnaround = times.takes, times.packets, times.turnaround
         if self._quiet <= now:
             self._runs = []
         elif self._first is not None:  # those before were over when it began
-            plan = self._first
-            self._runs = [(self._quiet - plan.quiet, plan.takes, plan.packets, plan.way.turnaround)]
+            first = self._first
+            self._runs = [(self._quiet - first.quiet, first.takes, first.packets, first.turnaround)]
         self._first = None
         together = _together(takes, count, turnaround)
         if together + sum(_together(*run[1:]) for run in self._runs) <= WINDOW:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
+
+import attrs
 
 from conduit.sim.link import Delays, Link, Route, slowest
 from conduit.sim.units import PS_PER_S
@@ -36,10 +37,14 @@ def wire_bytes(nbytes: int, count: int | None = None) -> int:
     return max(count, -(-nbytes // _UNIT)) * _UNIT + count * _HEADER
 
 
-class StoreTimes(NamedTuple):
+@attrs.frozen
+class StoreTimes:
     """What a PIO write of one kind takes where nothing is in its way, on all ways of one shape.
 
     Attributes:
+        nbytes: bytes of data.
+        packets: their packets.
+        stores: separate stores of the CPU, each with its start.
         takes: CPU time, picoseconds.
         wire: bytes on each link.
         arrives: from the write until the last byte is in memory.
@@ -48,8 +53,13 @@ class StoreTimes(NamedTuple):
         bus: until when the sender's bus is taken, from the write on.
         heads: of stores of one packet each, from when each link behind the bus is taken.
         tails: until when.  Both are empty where others find room between packets.
+        response: from a landing until the sending adapter knows of it, picoseconds.
+        turnaround: from the issue of a small packet until its response is back, picoseconds.
     """
 
+    nbytes: int
+    packets: int
+    stores: int
     takes: int
     wire: int
     arrives: int
@@ -58,6 +68,8 @@ class StoreTimes(NamedTuple):
     bus: int
     heads: tuple[int, ...]
     tails: tuple[int, ...]
+    response: int
+    turnaround: int
 
 
 class Shape:
@@ -95,6 +107,9 @@ class Shape:
             heads = [PIO_START_PS + after for after in self.delays.after[1:]] if count == stores else []
             tails = [head + duration for head, duration in zip(heads, durations, strict=False)]
             found = self._times[nbytes, count, stores] = StoreTimes(
+                nbytes=nbytes,
+                packets=count,
+                stores=stores,
                 takes=takes,
                 wire=wire,
                 arrives=max(PIO_START_PS + self.slowest[wire], takes) + self.delays.latency,
@@ -103,38 +118,33 @@ class Shape:
                 bus=PIO_START_PS + bus,
                 heads=tuple(heads),
                 tails=tuple(tails),
+                response=self.response,
+                turnaround=self.turnaround,
             )
         return found
 
 
 class StorePlan:
-    """A PIO write of one kind over one way, made once for each; with the figures of `StoreTimes`.
+    """A PIO write of one kind over one way, made once for each.
+
+    There are many ways, few of which have been gone just now: so it keeps only what other ways do not share.
 
     Attributes:
         way: where to.
-        nbytes: bytes of data.
-        packets: their packets.
-        stores: separate stores of the CPU, each with its start.
+        times: what it takes.
         links: of the way behind the bus, where `heads` and `tails` say from when until when each is taken; none where
             it is not whole, others find room, or somebody listens.
         uses: writes that found all of `links` free.
         others: the other writes.
     """
 
-    __slots__ = (
-        "arrives", "bus", "heads", "links", "nbytes", "others", "packets", "quiet", "stores", "tails", "takes", "uses",
-        "way", "whole", "wire",
-    )  # fmt: skip
+    __slots__ = ("links", "others", "times", "uses", "way")
 
     def __init__(self, way: TorusRoute, nbytes: int, count: int, stores: int, piece: int) -> None:
         self.way = way
-        self.nbytes = nbytes
-        self.packets = count
-        self.stores = stores
-        times = way.shape.times(nbytes, count, stores, piece)
-        self.takes, self.wire, self.arrives, self.quiet, self.whole, self.bus, self.heads, self.tails = times
+        self.times = times = way.shape.times(nbytes, count, stores, piece)
         self.links: Sequence[Link] = (
-            way.behind if self.heads and self.whole and way.first.kernel.carried is None else ()
+            way.behind if times.heads and times.whole and way.first.kernel.carried is None else ()
         )
         self.uses = self.others = 0
 
@@ -185,7 +195,7 @@ class TorusRoute(Route):
             super().count(carried)
         for plan in self.plans.values():
             if plan.uses:
-                carried[plan.wire] += plan.uses
+                carried[plan.times.wire] += plan.uses
 
 
 def _delays(steps: Sequence[int]) -> Delays:

@@ -12,9 +12,11 @@ Source: the conduit's paper, sections 4.1, 4.2, 5.2.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from conduit.contract import CATEGORY, CATEGORY_SHIFT, Category, Message, Unhandled
+from conduit.contract import REQUEST as REQUEST_BIT
 from conduit.sim import Flat, Memory
 from conduit.sim.memory import RecordMemory
 from conduit.simnet import SimulatedPort
@@ -22,10 +24,10 @@ from conduit.simnet.chain import Chain
 from conduit.simnet.transport import Then
 from conduits.sci import constants as c
 from conduits.sci import wire
-from conduits.sci.driver import RemoteSlot
+from conduits.sci.driver import SlotWriter
 from conduits.sci.machine import SciCluster
 from conduits.sci.protocol import sends
-from conduits.sci.protocol.peer import SciPeer
+from conduits.sci.protocol.peer import PeerSlot, SciPeer, SlotMessage
 from conduits.sci.protocol.transport import (
     COMMAND,
     CONTROL,
@@ -40,23 +42,6 @@ from conduits.sci.wire import HEADER_MAX, REPLY, REQUEST
 
 _READY = wire.PairedLayout.READY
 _MEDIUM = Category.MEDIUM << CATEGORY_SHIFT
-
-
-class FilledSlot:
-    """A slot in this rank's memory that has been used. Made once and kept, since a slot is filled again and again.
-
-    Attributes:
-        record: the bytes of the slot.
-        message: what is in it; used again for each message of the slot, of which there is one at a time.
-        free: the free list of the slot pair, for replies; None for a request, which frees nothing.
-    """
-
-    __slots__ = ("free", "message", "record")
-
-    def __init__(self, record: bytearray, message: Message, free: list[int] | None) -> None:
-        self.record = record
-        self.message = message
-        self.free = free
 
 
 class PairedSlots(SciTransport):
@@ -75,13 +60,21 @@ class PairedSlots(SciTransport):
         self._slot_bytes = self.layout.slot_bytes
         self._scan_ps = self.layout.flags * c.ps(c.SCAN_FLAG)
         self._peers: dict[int, SciPeer] = {}
-        self._arrivals: dict[int, FilledSlot] = {}
+        self._arrivals: dict[int, SlotMessage] = {}
         self._flags = bytearray(self.layout.control_bytes)
         self._place = self._start = self.layout.READY
         self._scanning = self._around = False
+        self._announced_by = [
+            (self.layout.ready(self.rank, kind, slot), self.layout.EXIST)
+            for kind in (REQUEST, REPLY)
+            for slot in range(config.slots)
+        ]
+        """The flags of each of this rank's slots at a peer, the same at all: request slots, then reply slots."""
         self._then: Then = _nothing
         self._issued = self._sent
-        self._through_slot = sends.ThroughSlot(self, self._issued)
+        self.writer = SlotWriter(self.driver)
+        self._post = self.writer.post
+        self._through_slot = sends.ThroughSlot(self, self.writer, self._issued)
         self._create_segments()
 
     def _create_segments(self) -> None:
@@ -111,59 +104,76 @@ class PairedSlots(SciTransport):
         control = driver.map(driver.connect(host, self.number(rank, CONTROL)))
         incoming = driver.segment(driver.host, self.number(self.rank, COMMAND + rank))
         assert incoming is not None
-        return SciPeer(rank, self.config.slots, command, control, incoming)
+        return SciPeer(rank, command, control, incoming)
 
     # -- sending -------------------------------------------------------------------------------
 
-    def acquire(self, dest: int) -> int | None:
-        """Take a free slot pair to `dest`."""
-        free = self.peer(dest).free
-        return free.pop() if free else None
+    def acquire(self, dest: int) -> PeerSlot | None:
+        """Take a free slot pair to `dest`; returns its request slot."""
+        peer = self._peers.get(dest) or self.peer(dest)
+        slot = peer.free
+        if slot is None:
+            return self._another(peer)
+        peer.free = slot.behind
+        return slot
+
+    def _another(self, peer: SciPeer) -> PeerSlot | None:
+        """Return a request slot at `peer` that was never used, if there is one."""
+        number = len(peer.requests)
+        if number == self._slots:
+            return None
+        made = self._slot(peer, REQUEST, number)
+        peer.requests.append(made)
+        return made
 
     def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
         """Send through request slot `slot` at `dest`."""
-        self._send(self._peers[dest], REQUEST, slot, message, then, REQUEST_PS)
+        self.sent += 1
+        cpu = self.cpu
+        cpu.free = when = cpu.free + REQUEST_PS
+        self._then = then
+        if message.nbytes:
+            self._send_payload(self._peers[dest], REQUEST, slot, message)
+        else:
+            self._post(when, slot, wire.pack(message, slot.number), self._issued)
 
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
         """Send through the reply slot paired with the request's."""
-        self._send(self._peers[request.source], REPLY, request.slot, reply, then, REPLY_PS)
-
-    def _send(self, peer: SciPeer, kind: int, number: int, message: Message, then: Then, takes: int) -> None:
+        assert type(request) is SlotMessage
         self.sent += 1
         cpu = self.cpu
-        cpu.free = when = cpu.free + takes
+        cpu.free = when = cpu.free + REPLY_PS
         self._then = then
-        slot = peer.slots[kind * self._slots + number]
+        slot = request.other
         if slot is None:
-            slot = self._slot(peer, kind, number)
-        header = wire.pack(message, number)
-        if message.nbytes:
-            self._send_payload(peer, kind, number, slot, header, message)
+            slot = request.other = self._slot(request.peer, REPLY, request.slot)
+        if reply.nbytes:
+            self._send_payload(request.peer, REPLY, slot, reply)
         else:
-            slot.post(when, header, self._issued)
+            self._post(when, slot, wire.pack(reply, slot.number), self._issued)
 
-    def _slot(self, peer: SciPeer, kind: int, number: int) -> RemoteSlot:
+    def _slot(self, peer: SciPeer, kind: int, number: int) -> PeerSlot:
         """Return a slot at `peer` that is used for the first time."""
         layout = self.layout
-        place, flags = layout.slot(kind, number), (layout.ready(self.rank, kind, number), layout.EXIST)
-        made = RemoteSlot(self.driver, peer.command, place, layout.slot_bytes, peer.control, flags)
-        peer.slots[kind * self._slots + number] = made
+        place, flags = layout.slot(kind, number), self._announced_by[kind * self._slots + number]
+        made = PeerSlot(self.driver, peer.command, place, layout.slot_bytes, peer.control, flags)
+        made.number = number
+        made.behind = None
         return made
 
-    def _send_payload(
-        self, peer: SciPeer, kind: int, number: int, slot: RemoteSlot, header: bytes, message: Message
-    ) -> None:
+    def _send_payload(self, peer: SciPeer, kind: int, slot: PeerSlot, message: Message) -> None:
         long, nbytes = message.word & CATEGORY != _MEDIUM, message.nbytes
-        place = self.layout.slot(kind, number)
+        header, place = wire.pack(message, slot.number), self.layout.slot(kind, slot.number)
         if long and (self.config.dynamic_mapping or nbytes >= self.config.dma_threshold):
             steps = sends.by_map if self.config.dynamic_mapping else sends.by_dma
-            Chain(self.kernel, self.cpu, steps(self, peer, slot, place, header, message), self._then)
+            announce = partial(self.writer.announce, slot)
+            Chain(self.kernel, self.cpu, steps(self, peer, announce, place, header, message), self._then)
         elif long or self.config.transactions == 2:
             self._through_slot.begin(self.cpu.free, slot, peer.command, place, header, message.payload)
         else:
             block = header + message.payload
             self.cpu.free += self.host.copy_ticks(len(block))
-            slot.post(self.cpu.free, block, self._issued)
+            self._post(self.cpu.free, slot, block, self._issued)
 
     def _sent(self, end: int) -> None:
         """The last store of the message that is being sent has been made; the CPU is free at `end`."""
@@ -206,25 +216,26 @@ class PairedSlots(SciTransport):
         self._place = place + 1
         flags[place] = 0
         self.cpu.free += RECEIVE_PS
-        arrival = self._arrivals.get(place) or self._first_arrival(place)
-        message = arrival.message
-        wire.unpack_into(message, arrival.record)
+        message = self._arrivals.get(place) or self._first_arrival(place)
+        wire.unpack_into(message, message.record)
         if message.nbytes:
-            self._take_payload(message, arrival.record)
-        if arrival.free is not None:
-            arrival.free.append(message.slot)
+            self._take_payload(message, message.record)
+        if not message.word & REQUEST_BIT:
+            slot, peer = message.other, message.peer
+            assert slot is not None
+            slot.behind, peer.free = peer.free, slot
         return message
 
-    def _first_arrival(self, place: int) -> FilledSlot:
-        """Return what is kept of the slot whose message-ready flag is at `place`."""
+    def _first_arrival(self, place: int) -> SlotMessage:
+        """Return the message of the slot whose message-ready flag is at `place`."""
         queue, slot = divmod(place - _READY, self._slots)
         source, kind = divmod(queue, 2)
         peer = self.peer(source)
         memory = peer.incoming.memory
         assert isinstance(memory, Memory)
         record, _ = memory.place(self.layout.slot(kind, slot), self._slot_bytes)  # a page is a slot
-        message = Message(0, source=source, slot=slot)
-        found = self._arrivals[place] = FilledSlot(record, message, peer.free if kind == REPLY else None)
+        other = peer.requests[slot] if kind == REPLY else None
+        found = self._arrivals[place] = SlotMessage(peer, slot, record, other)
         return found
 
     def end_pass(self) -> None:
@@ -258,9 +269,9 @@ class PairedSlots(SciTransport):
         """Describe the slot pairs in use."""
         slots = self.config.slots
         return [
-            f"{slots - len(peer.free)} of {slots} request slots to rank {rank}"
+            f"{peer.in_use} of {slots} request slots to rank {rank}"
             for rank, peer in self._peers.items()
-            if len(peer.free) < slots
+            if peer.in_use
         ]
 
     def undelivered(self) -> int:

@@ -5,7 +5,7 @@
     by_map          header; map; payload or head and tail, DMA of the body; completion; unmap; flags
 
 The last two are generators, run by `conduit.simnet.chain.Chain`.  Nearly all messages are small and go by PIO into
-their slot: their chains are written as callbacks instead, which takes a tenth less time.  `RemoteSlot.post`, in the
+their slot: their chains are written as callbacks instead, which takes a tenth less time.  `SlotWriter.post`, in the
 driver, is that of a message that is all in its first store, `ThroughSlot` that of a header and a payload.
 """
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 from conduit.contract import Buffer, Message
 from conduit.simnet.chain import Act, Done, Steps
 from conduits.sci import wire
-from conduits.sci.driver import ALIGN, MAP_PS, UNMAP_PS, RemoteSlot, SegmentMapping, Sisci, Then
+from conduits.sci.driver import ALIGN, MAP_PS, UNMAP_PS, RemoteSlot, SegmentMapping, Sisci, SlotWriter, Then
 from conduits.sci.protocol.peer import SciPeer
 from conduits.sci.protocol.transport import SciTransport
 
@@ -26,6 +26,7 @@ class ThroughSlot:
 
     Args:
         transport: the sender's.
+        writer: its stores into slots.
         issued: called as `issued(end)`: the CPU has made the last store at `end`, and only CPU time is left.
 
     Attributes:
@@ -34,15 +35,16 @@ class ThroughSlot:
 
     __slots__ = (
         "_begun", "_command", "_driver", "_end", "_finished", "_flag", "_header", "_issued", "_kernel", "_landed",
-        "_payload", "_place", "_second", "_slot", "_stored", "rank",
+        "_payload", "_place", "_second", "_slot", "_stored", "_writer", "rank",
     )  # fmt: skip
 
     _command: SegmentMapping
     _slot: RemoteSlot
 
-    def __init__(self, transport: SciTransport, issued: Then) -> None:
+    def __init__(self, transport: SciTransport, writer: SlotWriter, issued: Then) -> None:
         self.rank = transport.rank
         self._driver = transport.driver
+        self._writer = writer
         self._kernel = transport.kernel
         self._issued = issued
         self._place = self._end = 0
@@ -97,7 +99,7 @@ class ThroughSlot:
         self._kernel.call(when if when > end else end, self._flag)
 
     def _store_flags(self) -> None:
-        self._slot.announce(self._issued)
+        self._writer.announce(self._slot, self._issued)
 
 
 def store(driver: Sisci, mapping: SegmentMapping, offset: int, data: Buffer, announced: bool = True) -> Act:
@@ -125,9 +127,7 @@ def landed(driver: Sisci, act: Act) -> Act:
     return both
 
 
-def by_dma(
-    transport: SciTransport, peer: SciPeer, slot: RemoteSlot, place: int, header: bytes, message: Message
-) -> Steps:
+def by_dma(transport: SciTransport, peer: SciPeer, announce: Act, place: int, header: bytes, message: Message) -> Steps:
     """Send the body of a long payload by DMA, its unaligned ends through the slot."""
     driver, command, payload = transport.driver, peer.command, message.payload
     cut = head, body, tail = wire.cut(message.offset, message.nbytes)
@@ -137,12 +137,10 @@ def by_dma(
         ends = bytes(payload[:head]) + bytes(payload[head + body :])
         stores.append(store(driver, command, place + wire.HEADER_MAX, ends))
     yield from _straight(transport, peer, message, stores, cut)
-    yield slot.announce
+    yield announce
 
 
-def by_map(
-    transport: SciTransport, peer: SciPeer, slot: RemoteSlot, place: int, header: bytes, message: Message
-) -> Steps:
+def by_map(transport: SciTransport, peer: SciPeer, announce: Act, place: int, header: bytes, message: Message) -> Steps:
     """Send what of a long payload is unaligned straight to its place, mapped for this message alone."""
     driver, cpu, nbytes = transport.driver, transport.cpu, message.nbytes
     cut = head, body, _ = wire.cut(message.offset, nbytes)
@@ -160,7 +158,7 @@ def by_map(
         yield from _straight(transport, peer, message, stores, cut)
         driver.unmap(mapping)
         cpu.free += UNMAP_PS
-    yield slot.announce
+    yield announce
 
 
 def _straight(transport: SciTransport, peer: SciPeer, message: Message, stores: list[Act], cut: wire.DmaCut) -> Steps:

@@ -119,7 +119,7 @@ def test_slots_are_conserved():
     job = Job(slots=3)
     transport = job.transports[0]
     slots = [transport.acquire(1) for _ in range(4)]
-    assert sorted(slots[:3]) == [0, 1, 2]
+    assert sorted(slot.number for slot in slots[:3]) == [0, 1, 2]
     assert slots[3] is None
     assert transport.slots_in_use() == ["3 of 3 request slots to rank 1"]
 
