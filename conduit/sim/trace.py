@@ -91,6 +91,10 @@ class TracingKernel(Kernel):
         """As `call`: every event is one of its own, in an event and not in what schedules it."""
         self.call(when, action)
 
+    def advance_event(self, when: int) -> bool:
+        """Return False: as for `soon`."""
+        return False
+
     def background(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """As `Kernel.background`, past the listener."""
         self._check(when, action)

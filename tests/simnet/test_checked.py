@@ -61,3 +61,29 @@ def test_a_mistake_is_found(mutant, message):
 
 def test_a_sound_path_does_the_same_as_without():
     assert run("", "-X", "dev").stdout == run("").stdout != ""
+
+
+ALONE = """
+import conduit
+async def main(ep):
+    got = []
+    def ask(token):
+        token.reply_short(answer)
+    def answer(token):
+        got.append(1)
+    await ep.attach(ask, answer)
+    for number in range(3):
+        await ep.compute(1e-3 * ep.rank)
+        await ep.request_short(0, ask)
+        await ep.block_until(lambda: len(got) > number)
+print(conduit.run(main, conduit="sci:slots=1", ranks=4).digest)
+"""
+
+
+def test_a_send_beside_which_nothing_happens_is_found_sound():
+    """Where it is not looked at, such a send is over in the call that begins it."""
+    found = [
+        subprocess.run([sys.executable, *flags, "-c", ALONE], capture_output=True, text=True, check=False)
+        for flags in ((), ("-X", "dev", "-W", "ignore"))
+    ]
+    assert found[0].stdout == found[1].stdout != "", found[1].stderr[-2000:]
