@@ -40,6 +40,8 @@ _SWAPPED = re.compile(
 _NO_HANDLER = re.compile(r"^[\w.]+: handler=.* (pass the function itself|is no function;|is a coroutine;)", re.DOTALL)
 _FUNCTIONS = {"main", "handler", "handlers", "predicate", "function"}
 """What parameters that take functions of programs are called."""
+_FOR_LAYERS = "called"
+"""The parameter by which a layer above says in whose name it makes a call; programs leave it out."""
 _PLAIN = (type(None), bool, int, float, str)
 _TIMEOUT = "; for a limit of time write `with trio.fail_after(seconds):` around the call"
 
@@ -319,7 +321,7 @@ def _taken(function: Callable[..., object]) -> Iterator[str]:
     before = None
     check = getattr(function, "check", None)  # which may ask for more than the head of the call says
     asked = inspect.signature(check).parameters if inspect.isfunction(check) else {}
-    for each in inspect.signature(function).parameters.values():
+    for each in _parameters(function):
         if each.kind is inspect.Parameter.KEYWORD_ONLY and before not in (each.kind, inspect.Parameter.VAR_POSITIONAL):
             yield "*"
         before = each.kind
@@ -348,11 +350,18 @@ def _default(function: Callable[..., object], parameter: inspect.Parameter) -> s
     return repr(value) if isinstance(value, _PLAIN) else "..."
 
 
+def _parameters(function: Callable[..., object]) -> Iterator[inspect.Parameter]:
+    """Yield the parameters of a call that are for programs."""
+    for each in inspect.signature(function).parameters.values():
+        if each.name != _FOR_LAYERS or each.kind is not inspect.Parameter.KEYWORD_ONLY:
+            yield each
+
+
 def _keyword(failed: ProgramNode, name: str) -> str:
     if not isinstance(failed.tree, ast.Call) or (function := failed.function(failed.tree)) is None:
         return ""
     known, all_taken = [], []
-    for each in inspect.signature(function).parameters.values():
+    for each in _parameters(function):
         if each.kind in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD):
             known.append(each.name)
             all_taken.append(each.name)
