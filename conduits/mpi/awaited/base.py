@@ -163,6 +163,7 @@ class CommBase:
             for each in (call, getattr(call, "check", None)):
                 if isinstance(each, FunctionType) and not name.startswith("_"):
                     each.__qualname__ = f"Comm.{name}"
+                    vars(each)["called"] = f"comm.{name}"  # where the line is not known that makes the call
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name not in _LOWER]
