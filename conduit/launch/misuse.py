@@ -17,6 +17,7 @@ import numpy as np
 from conduit.core import written
 from conduit.core.steps import steps_of
 from conduit.launch.reports.folders import is_own
+from conduit.launch.result import Result
 from conduit.words import is_a, like
 
 _UNKNOWN = object()
@@ -533,7 +534,8 @@ def _reckoned(failed: ProgramNode, *, methods: bool) -> str:
         if methods and failed.is_method(node):
             return f"{_shown(node)} is a method: call it, `{_called_as(failed, node)}`"
         value = failed.value(node)
-        if value is not _UNKNOWN and failed.ours(type(value)) and hasattr(value, "__await__"):
+        awaited = value is not _UNKNOWN and failed.ours(type(value)) and hasattr(value, "__await__")
+        if awaited and not isinstance(value, Result):
             return f"{_shown(node)} {is_a(value)}: write `await {_shown(node)}` for its result"
     return ""
 
