@@ -276,7 +276,7 @@ class AdapterComm(PersistentCalls):
             request = getattr(self._comms[HIDDEN], call)(*given)
         except self._mpi.Exception as error:
             raise own_error(self._mpi, error, f"{call} on {self.name}") from None
-        return Begun(self._library, request, given, f"{call} on {self.name}")
+        return Begun(self._library, request, given, f"{call} of the MPI library")
 
     def operator(self, op: str, datatype: str) -> Any:
         """Return MPI's own operator of a name, None where the program has made it or MPI refuses it for a datatype."""
