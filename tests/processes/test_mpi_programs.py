@@ -556,3 +556,25 @@ def test_sizes_that_differ_are_told_as_the_call_of_the_program(shell):
         "; make the same collective calls in the same order on all ranks, with counts, datatypes, root and algorithm= "
         "that agree\n"
     ) in done.err
+
+
+BOOLEANS = """
+import numpy as np
+from conduits.mpi import MPI
+
+api = "mpi"
+
+
+async def main(comm):
+    for op in (MPI.BAND, MPI.BOR, MPI.BXOR, MPI.SUM, MPI.LAND):
+        result = np.zeros(2, bool)
+        await comm.Allreduce(np.array([True, comm.rank > 0]), result, op)
+        if comm.rank == 0:
+            print(result.tolist())
+"""
+
+
+def test_booleans_are_reduced_as_in_simulation(shell):
+    done = shell.conduit("run", shell.file(BOOLEANS), "--conduit", MPI, "--ranks", "2")
+    assert done.status == 0, done.err
+    assert done.lines[:-1] == ["[True, False]", "[True, True]", "[False, True]", "[True, True]", "[True, False]"]
