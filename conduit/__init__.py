@@ -78,6 +78,7 @@ def __getattr__(name: str) -> str:
     from conduit.launch.hints import elsewhere
 
     hint = elsewhere(__name__, name).removeprefix(f"conduit has no {name}").lstrip(":; ")
+    hint = hint[1:-1] if hint.startswith("(") else hint
     raise AttributeError(f"module 'conduit' has no attribute '{name}'" + (f"; {hint}" if hint else ""), name=name)
 
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import conduit
 from conduit.words import closest, is_a, many, plain
 from extended import calls
+from extended.collectives import signature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterable
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -103,6 +104,16 @@ def public(
             method checks before it gives its coroutine.
     """
     return calls.public(check, owner=owner)
+
+
+def name_calls(call: str, names: Iterable[str]) -> None:
+    """Let reports know names of a front end for a collective call of this layer, also those of other processes.
+
+    Args:
+        call: as `all_reduce`.
+        names: what the front end gives as `called=`: ``pe.sum_reduce``.
+    """
+    signature.name_calls(call, names)
 
 
 def shown(value: object) -> str:

@@ -116,11 +116,12 @@ class ListenedCollectives(CollectiveEngine):
         used: str = "",
         text: str = "",
         waited: bool = False,
+        called: str = "",
     ) -> CollectiveCall:
         """As of `CollectiveEngine`."""
         begin = _ticks(self._ep)
         call = await super().begin(
-            team_calls, kind, work, root=root, asked=asked, used=used, text=text, waited=waited
+            team_calls, kind, work, root=root, asked=asked, used=used, text=text, waited=waited, called=called
         )  # fmt: skip
         listener = self._ep.call_listener
         if listener is not None and kind not in _INTERNAL:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class RequestQueue(deque[Callable[[], Awaitable[None]]]):
-    """Short requests and native puts that are still to be sent, in order; the calls that send them.
+    """Requests and native puts that are still to be sent, in order; the calls that send them.
 
     Args:
         ep: the rank's endpoint.
@@ -27,6 +27,10 @@ class RequestQueue(deque[Callable[[], Awaitable[None]]]):
     def add(self, dest: int, handler: Callable[..., None], *args: int) -> None:
         """List a request; plain."""
         self.append(partial(self._ep.request_short, dest, handler, *args))
+
+    def add_medium(self, dest: int, handler: Callable[..., None], payload: bytes, *args: int) -> None:
+        """List a request with a payload; plain."""
+        self.append(partial(self._ep.request_medium, dest, handler, payload, *args))
 
     def add_put(self, dest: int, offset: int, data: bytes) -> None:
         """List a native put into the auxiliary memory of a rank, on a network that has them; plain."""

@@ -63,7 +63,7 @@ class SharedParts:
         return self._offered
 
 
-def _for_split(team: Team, color: object, key: object = 0) -> None:
+def _for_split(team: Team, color: object, key: object = 0, *, called: str = "") -> None:
     team.check_usable("split")
     for name, value in (("color", color), ("key", key)):
         if name == "key" or value is not None:
@@ -74,7 +74,7 @@ def _for_split(team: Team, color: object, key: object = 0) -> None:
                 )
 
 
-def _for_destroy(team: Team) -> None:
+def _for_destroy(team: Team, *, called: str = "") -> None:
     team.check_usable("destroy")
     team.check_destructible()
 
@@ -207,12 +207,13 @@ class Team(Collectives):
     # ----------------------------------------------------------------------------------------------- making and ending
 
     @public(_for_split)
-    async def split(self, color: SupportsIndex | None, key: SupportsIndex = 0) -> Team | None:
+    async def split(self, color: SupportsIndex | None, key: SupportsIndex = 0, *, called: str = "") -> Team | None:
         """Make new teams of this one's ranks, one for each color; collective over this team.
 
         Args:
             color: ranks that give the same integer form a team; None: no member of any.
             key: ranks of the new team are in the order of their keys, then of their ranks in this one.
+            called: of a front end: what its user has called, for reports.
 
         Returns:
             the team, None where color is None.
@@ -229,7 +230,7 @@ class Team(Collectives):
         result = ResultBuffer(mine.dtype, (len(self._members), 4), None, number=False)
         made = as_bytes(result.array).reshape(len(self._members), mine.nbytes)
         work = Work(given=as_bytes(mine), made=made, result=result)
-        call = await self._collectives.begin(self._team_calls, "split", work, used="dissemination")
+        call = await self._collectives.begin(self._team_calls, "split", work, used="dissemination", called=called)
         rows: list[list[int]] = (await self._collectives.finish(self._team_calls, call)).tolist()
         if color is None:
             return None
@@ -239,8 +240,11 @@ class Team(Collectives):
         return Team(self._parts, (members[0], rows[chosen[0]][3]), members)
 
     @public(_for_destroy)
-    async def destroy(self) -> None:
+    async def destroy(self, *, called: str = "") -> None:
         """End the team, after all that was begun on it; collective, and every later use is refused.
+
+        Args:
+            called: of a front end: what its user has called, for reports.
 
         Raises:
             conduit.BadRequest: the team of all, a broken or destroyed team, or one between notify and wait.
@@ -251,7 +255,9 @@ class Team(Collectives):
         self._ending = True
         try:
             await self._collectives.settle(self._team_calls)
-            call = await self._collectives.begin(self._team_calls, "destroy", Work(), used="dissemination")
+            call = await self._collectives.begin(
+                self._team_calls, "destroy", Work(), used="dissemination", called=called
+            )
             await self._collectives.finish(self._team_calls, call)
         finally:
             self._ending = False

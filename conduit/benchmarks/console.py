@@ -56,7 +56,13 @@ def print_table(console: Console, table: Table) -> None:
         narrow, _ = widths(console, table)
     console.width = max(before, narrow)
     _fit(console, table)
-    console.print(table)
+    if console.is_terminal:
+        console.print(table)
+    else:  # a file or a pipe has no use for the blanks that fill a line
+        with console.capture() as captured:
+            console.print(table)
+        lines = [line.rstrip() for line in captured.get().splitlines()]
+        console.out("\n".join(lines), highlight=False)
     console.width = before
 
 

@@ -39,7 +39,10 @@ def conform(
         import pytest
     except ImportError:
         raise ConduitError("the suite needs pytest; install it with: pip install 'conduit-am[conform]'") from None
+    from conduit.conformance.pace import refuse_slow
     from conduit.conformance.suites import suite_folders
+
+    refuse_slow(found)
 
     # The suite's own settings count, not those of the project in whose folder the command is called.
     settings = ["-c", os.devnull, "--rootdir", str(suite_folders()["core"]), "--import-mode=importlib"]

@@ -22,6 +22,7 @@ from conduit.benchmarks.files import (
     File,
     Folder,
     check_apart,
+    check_beside,
     check_file,
     check_trace,
     json_text,
@@ -39,8 +40,8 @@ from conduit.commands.reported import Reported
 from conduit.commands.tables import grid
 from conduit.contract import RankKind
 from conduit.core.calls import quiet_python
-from conduit.errors import BadRequest, ConduitWarning, Deadlock, Livelock, TimeLimit, UnknownConduit
-from conduit.launch import interrupts, mpi4py_world, output, processes, standard_input, terminal, unawaited
+from conduit.errors import BadRequest, ConduitError, ConduitWarning, Deadlock, Livelock, TimeLimit, UnknownConduit
+from conduit.launch import interrupts, mpi4py_world, output, processes, standard_input, terminal, unawaited, uncalled
 from conduit.launch.complaints import complain
 from conduit.launch.formatting import formatted
 from conduit.launch.registry import CONDUITS, FRONT_ENDS, Spec, installed, parse_spec
@@ -86,7 +87,7 @@ def run(
     json: File | None = None,
     trace: File | None = None,
     report: Folder | None = None,
-    full_report: Path | None = None,
+    full_report: File | None = None,
     traceback: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Run a program on every rank; its last line of output is for scripts.
@@ -114,7 +115,7 @@ def run(
         report: Folder for report.html, a page on what the program did and what to change, and its pictures; where
             there are several conduits each has a folder in there.
         full_report: File for the whole report of a job that gets no further, with every rank; as JSON if its name ends
-            in .json.
+            in .json; - prints it.
         traceback: Show the lines of this package too in the traceback of a program that fails.
     """
     if full_report is not None and not full_report.parent.is_dir():
@@ -122,6 +123,7 @@ def run(
     at_least(0, "segment", segment)
     if ranks_per_host is not None:
         at_least(1, "ranks-per-host", ranks_per_host)
+    check_file("full-report", full_report)
     check_file("json", json)
     if _is_read_once(program):
         _check_one_reader(program, conduit)
@@ -129,7 +131,9 @@ def run(
     runner = _runner(file)
     specs = [parse_spec(text) for text in conduit or (_default(runner),)]
     check_trace(trace, specs)
-    check_apart({"json": json, "trace": trace, "full-report": full_report}, program)
+    files = {"json": json, "trace": trace, "full-report": full_report}
+    check_apart(files, program)
+    check_beside(files, "report", report)
     reported = Reported(report, specs, file.path)
     part = os.environ.pop(_PART, "")
     if part:
@@ -138,6 +142,9 @@ def run(
     else:
         processes.warn_of_copies(specs)
         _warn_of_world(file, specs)
+        if output.is_first():
+            for text in uncalled.uncalled(file.tree, str(file.path)):
+                terminal.tell(f"warning: {text}")
     settings = {
         "ranks": ranks,
         "seed": seed,
@@ -474,10 +481,11 @@ def _report_in(path: Path | None) -> Iterator[None]:
     except BaseException as exc:
         report = getattr(exc, "report", None)
         if path is not None and isinstance(report, Report):
+            text = report.to_json() if path.suffix == ".json" else full(report)
             try:
-                path.write_text((report.to_json() if path.suffix == ".json" else full(report)) + "\n", encoding="utf-8")
-            except OSError as error:
-                terminal.tell(f"--full-report={path} could not be written: {error}")
+                write_file("full-report", path, f"{text}\n")
+            except ConduitError as error:
+                terminal.tell(str(error))
         raise
 
 

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from conduit.conformance.cases import CLOCKS, FIRST, OTHER_RANKS, PLACED, Case, cases
+from conduit.conformance.pace import refuse_slow
 from conduit.conformance.processes import Jobs
 from conduit.conformance.suites import suite_folders
 from conduit.errors import ConduitError
+from conduit.launch.registry import parse_spec
 
 MARKERS = (
     "rule(number, ...): the rules of docs/contract.md that this check checks",
@@ -72,6 +74,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
     for spec in _specs(config):
         try:
+            refuse_slow(parse_spec(spec))
             found = _all_cases(config, spec)
         except ConduitError as error:
             raise pytest.UsageError(str(error)) from error

@@ -24,6 +24,7 @@ from conduit.contract.message import (
     Category,
     Identity,
     Message,
+    ShortMessage,
     word_of,
 )
 from conduit.contract.network import Conduit, JobSetup, RankKind
@@ -66,6 +67,7 @@ __all__ = [
     "Processes",
     "RankKind",
     "RawTable",
+    "ShortMessage",
     "StridedSection",
     "Unhandled",
     "Wait",

@@ -193,6 +193,11 @@ class Conduit(ABC):
         raise ConduitError(f"the ranks of {cls.name!r} are no processes; {cls.__name__}.join is not defined")
 
     @classmethod
+    def join_stops_threads(cls, options: Any) -> bool:
+        """Say whether the next `join` may keep Python's other threads from running while it waits for processes."""
+        return False
+
+    @classmethod
     def thresholds(cls, options: Any) -> tuple[int, ...]:
         """Return payload sizes at which the network changes its way of sending, for the tests."""
         return ()

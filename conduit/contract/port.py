@@ -298,3 +298,10 @@ class Port(ABC):
     def unhandled(self) -> Sequence[Unhandled]:
         """Return what these are, as far as it can be seen without taking them."""
         return ()
+
+    def unended(self) -> tuple[str, str]:
+        """Return which method of the network's own has not ended, and what it has not done; ("", "") for none.
+
+        It is asked where nothing can happen any more.
+        """
+        return "", ""

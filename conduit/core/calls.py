@@ -11,7 +11,7 @@ import ast
 import functools
 import inspect
 import warnings
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from inspect import CO_COROUTINE, CO_ITERABLE_COROUTINE
 from sys import _getframe, is_finalizing
 from types import CodeType, CoroutineType, FunctionType, MethodType
@@ -48,8 +48,9 @@ class Caller(Protocol):
 class Guard(list[Any]):
     """Lives in the coroutine of one call and knows whether it ever ran: `clear()` says that it does.
 
-    A list of [endpoint, name of the call, code, f_lasti], for a call of a layer above the function in the
-    place of the name, and also its own coroutine, made without a Python frame because every call makes one.
+    A list of [endpoint, name of the call, code, f_lasti], for a call of a layer above the function in the place of
+    the name, and also its own coroutine, made without a Python frame because every call makes one.  That of `call_guard` has the four in one
+    tuple, which the call may `pop()` in place of `clear()`, to keep where it was made.
     """
 
     __slots__ = ()
@@ -58,7 +59,7 @@ class Guard(list[Any]):
         """Report the call where its coroutine was thrown away unused."""
         if not self:
             return
-        endpoint, *_ = self
+        endpoint, *_ = _told(self)
         for coroutine in self[4:]:
             _close_quietly(coroutine)
         if endpoint is not None:
@@ -71,6 +72,12 @@ class Guard(list[Any]):
         for coroutine in self[4:]:
             _close_quietly(coroutine)
         self.clear()
+
+
+def _told(unused: Guard) -> Sequence[Any]:
+    """Return what a guard has: endpoint, name of the call, code, f_lasti."""
+    first = unused[0]
+    return first if type(first) is tuple else unused
 
 
 def _close_quietly(coroutine: object) -> None:
@@ -92,7 +99,7 @@ def _warn(unused: Guard) -> None:
     """Warn of a call that was made in no job and thrown away, since no job can end because of it."""
     if is_finalizing():
         return
-    _, call, code, lasti, *_ = unused
+    _, call, code, lasti, *_ = _told(unused)
     made = written.call(code, lasti, _name(call))
     warnings.warn_explicit(
         f"{made} was called outside of a job and never awaited, so it did nothing; make calls while main runs, and "
@@ -123,7 +130,7 @@ def _note(endpoint: Caller, unused: Guard) -> None:
 
 
 def _forgotten(unused: Guard, times: int = 1, write: str = "await {}") -> str:
-    _, call, code, lasti, *_ = unused
+    _, call, code, lasti, *_ = _told(unused)
     made = written.call(code, lasti, _name(call))
     often = f" {times} times" if times > 1 else ""
     return (

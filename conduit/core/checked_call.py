@@ -39,7 +39,8 @@ def call_guard(call: str) -> Guard:
             unused.clear()
             ...
 
-    The name of the async function begins with `_guarded`; of such a one Python itself says nothing.
+    The name of the async function begins with `_guarded`; of such a one Python itself says nothing.  In place of
+    `clear()` it may `pop()` what the guard has: endpoint, call, code object and `f_lasti` of the program's line.
 
     Args:
         call: the name that users know the call by.
@@ -51,7 +52,7 @@ def call_guard(call: str) -> Guard:
     if endpoint is not None and endpoint._dispatch.running:
         endpoint.refuse_in_handler(call)
     frame = _getframe(2)
-    return Guard((endpoint, call, frame.f_code, frame.f_lasti))
+    return Guard(((endpoint, call, frame.f_code, frame.f_lasti),))
 
 
 async def _run(unused: Guard) -> Any:

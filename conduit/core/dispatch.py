@@ -20,7 +20,7 @@ from conduit.core.calls import Action
 from conduit.core.digest import FLUSH, HANDLE, LAND
 from conduit.core.endpoint import Endpoint
 from conduit.core.steps import steps_of
-from conduit.core.token import Token
+from conduit.core.token import OVER, Token
 from conduit.core.wrong_count import wrong_count
 from conduit.errors import BadRequest, ConduitError, HandlerError
 
@@ -31,8 +31,9 @@ _SHORT, _MEDIUM, _LONG_ASYNC = int(Category.SHORT), int(Category.MEDIUM), int(Ca
 
 @attrs.define
 class Handled:
-    """How many requests and replies a rank has handled; automatic empty replies and those of attach do not count."""
+    """What handlers of a rank were run for, and how often they replied; automatic empty replies do not count."""
 
+    replies_sent: int = 0
     requests_handled: int = 0
     replies_handled: int = 0
 
@@ -100,28 +101,26 @@ class Dispatch:
             HandlerError: the handler raised or broke a rule.
             ConduitError: one that the handler raised, other than BadRequest and HandlerError (R33).
         """
-        word, source = message.word, message.source
-        digest_log = self.digest_log
-        if digest_log is not None and len(digest_log) > FLUSH:
-            digest_log.flush()
+        word = message.word
         if word & AUTO_REPLY:
             return None
         try:
             function, name = self.handlers[word & 255]
         except IndexError:
             raise self._unknown(message) from None
-        token = Token(self.endpoint, source, word & REQUEST, name)
+        source = message.source
+        token = Token(self.endpoint, source, word)
         packed = message.args
         args = UNPACK[len(packed)](packed)
-        port = self.port
-        run = port.handler_context()
+        run = self.port.handler_context()
         self.running = name
         try:
             if word & CATEGORY:
                 self._call_with_payload(run, function, token, message, args)
             else:
+                digest_log = self.digest_log
                 if digest_log is not None:
-                    digest_log += (port.ticks(), HANDLE | word, source, 0, crc32(packed))
+                    digest_log += (self.port.ticks(), HANDLE | word, source, 0, crc32(packed))
                 if run is None:
                     function(token, *args)
                 else:
@@ -132,17 +131,18 @@ class Dispatch:
             self._failed(error, name, message)
         finally:
             self.running = ""
-            token._alive = False
+            reply = token._reply
+            token._reply = OVER
+        counts = self.counts
         if not word & REQUEST:
-            self.counts.replies_handled += 1
+            counts.replies_handled += 1
             return None
-        self.counts.requests_handled += 1
-        reply = token._reply
+        counts.requests_handled += 1
         if reply is None:
             return self._automatic_reply(name, message)
-        reply.source = rank = self.rank
-        self.endpoint.count_send(reply, source)
-        if source != rank:
+        counts.replies_sent += 1
+        self.endpoint.note_send(reply, source)
+        if source != self.rank:
             return reply
         self.local.append(reply)
         return None
@@ -220,6 +220,9 @@ class Dispatch:
 
     def _automatic_reply(self, name: str, request: Message) -> Message | None:
         """Return the automatic empty reply to a `request` whose handler made none; None for a request of this rank."""
+        digest_log = self.digest_log
+        if digest_log is not None and len(digest_log) > FLUSH:  # else what the rank sends sees to it
+            digest_log.flush()
         if (request.word >> 9 & 3) == _LONG_ASYNC:
             raise HandlerError(
                 f"rank {self.rank}: handler {name!r} made no reply to a long-async request of rank "

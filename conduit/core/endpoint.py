@@ -7,14 +7,25 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from sys import _getframe
-from types import CodeType
 from typing import Any, ClassVar, NoReturn, Protocol
 from zlib import crc32
 
 import attrs
 import numpy as np
 
-from conduit.contract import REQUEST, Buffer, Bytes, Category, Core, Costs, LayerReport, Limits, Message, Port, word_of
+from conduit.contract import (
+    Buffer,
+    Bytes,
+    Category,
+    Core,
+    Costs,
+    LayerReport,
+    Limits,
+    Message,
+    Port,
+    ShortMessage,
+    word_of,
+)
 from conduit.core import arguments
 from conduit.core.calls import Action, Guard, action, guard
 from conduit.core.digest import FLUSH, SEND, WAKE, DigestLog
@@ -64,10 +75,12 @@ class Dispatcher(Core, Protocol):
 
 @attrs.define
 class Sent:
-    """Counts of what a rank has sent: what programs asked for, so no automatic replies and no attach."""
+    """Counts of what a rank has sent: what programs asked for, so no automatic replies and no attach.
+
+    Replies are counted with the handlers that make them (`conduit.core.dispatch.Handled`).
+    """
 
     requests_sent: int = 0
-    replies_sent: int = 0
     payload_bytes_sent: int = 0
     payload_bytes_off_host: int = 0
 
@@ -411,22 +424,21 @@ class Endpoint:
             BadRequest: a wrong argument.
             HandlerError: called in a handler.
         """
-        call = "ep.request_short"
         if self._dispatch.running:
-            self.refuse_in_handler(call)
-        if type(dest) is not int or not 0 <= dest < self.size:
-            dest = arguments.rank(call, "dest", dest, self.size)
+            self.refuse_in_handler("ep.request_short")
+        if dest.__class__ is not int or not 0 <= dest < self.size:
+            dest = arguments.rank("ep.request_short", "dest", dest, self.size)
         try:
             index = self._indices[handler]
         except (KeyError, TypeError):
-            index = self.handlers.index(call, handler)
+            index = self.handlers.index("ep.request_short", handler)
         try:
             packed = self._packers[len(args)](*args)
         except arguments.UNPACKED:
-            packed = arguments.pack(call, args, self.limits.max_args)
+            packed = arguments.pack("ep.request_short", args, self.limits.max_args)
         frame = _getframe(1)
-        unused = Guard((self, call, frame.f_code, frame.f_lasti))
-        return self._request(unused, dest, Message(_SHORT | index, packed))
+        unused = Guard((self, "ep.request_short", frame.f_code, frame.f_lasti))
+        return self._request(unused, dest, ShortMessage(_SHORT | index, packed, self.rank))
 
     def request_medium(self, dest: int, handler: Handler, payload: Any, *args: Any) -> Coroutine[Any, Any, None]:
         """Send a medium request: the handler gets the payload in a buffer of its own.
@@ -444,7 +456,7 @@ class Endpoint:
         call = "ep.request_medium"
         if self._dispatch.running:
             self.refuse_in_handler(call)
-        if type(dest) is not int or not 0 <= dest < self.size:
+        if dest.__class__ is not int or not 0 <= dest < self.size:
             dest = arguments.rank(call, "dest", dest, self.size)
         try:
             index = self._indices[handler]
@@ -460,7 +472,7 @@ class Endpoint:
             data = arguments.payload(call, payload, self.limits.max_medium, "max_medium", "send it with request_long")
         frame = _getframe(1)
         unused = Guard((self, call, frame.f_code, frame.f_lasti))
-        return self._request(unused, dest, Message(_MEDIUM | index, packed, data, 0, len(data)))
+        return self._request(unused, dest, Message(_MEDIUM | index, packed, data, 0, len(data), self.rank))
 
     def request_long(
         self, dest: int, handler: Handler, payload: Any, offset: int, *args: Any, auxiliary: bool = False
@@ -516,7 +528,7 @@ class Endpoint:
             place = self._auxiliary_place(call, offset, len(data), dest)
         else:
             place = arguments.place(call, offset, len(data), self._segment_bytes, dest)
-        message = Message(kind | index, packed, data, place if data else 0, len(data))
+        message = Message(kind | index, packed, data, place if data else 0, len(data), self.rank)
         # Real memory is aligned as it is, and to look where the payload lies takes longer than the rest of the call.
         message.address = (self.place_in_segment(data) or 0) if self.simulated else 0
         return message
@@ -525,7 +537,6 @@ class Endpoint:
         unused.clear()
         if self.forgotten:
             self._tell_forgotten()
-        message.source = self.rank
         payload = message.payload
         if payload and type(payload) is not bytes and message.word & _KIND != _LONG_ASYNC:
             message.payload = bytes(payload)  # the first step of the call (S4)
@@ -533,22 +544,21 @@ class Endpoint:
             await self._request_self(message)
         else:
             await self._port.request(dest, message)
-            self.count_send(message, dest)
+            self.counts.requests_sent += 1
+            self.note_send(message, dest)
 
     async def _request_self(self, message: Message) -> None:
         await self._port.poll()  # may be cancelled; from here on the message is as good as sent (S2)
-        self.count_send(message, self.rank)
+        self.counts.requests_sent += 1
+        self.note_send(message, self.rank)
         self._dispatch.local.append(message)
         self._port.request_pass()
 
-    def count_send(self, message: Message, dest: int) -> None:
-        """Count and log a message to `dest`: what programs asked for, so no automatic replies."""
-        counts, word, nbytes = self.counts, message.word, message.nbytes
-        if word & REQUEST:
-            counts.requests_sent += 1
-        else:
-            counts.replies_sent += 1
+    def note_send(self, message: Message, dest: int) -> None:
+        """Log a message to `dest` and count its bytes: what programs asked for, so no automatic replies."""
+        nbytes = message.nbytes
         if nbytes:
+            counts = self.counts
             counts.payload_bytes_sent += nbytes
             if self.hosts[dest] != self.host:
                 counts.payload_bytes_off_host += nbytes
@@ -557,7 +567,9 @@ class Endpoint:
             check = crc32(message.args)
             if nbytes:
                 check = crc32(message.payload, check)
-            digest_log += (self._port.ticks(), SEND | word, dest, nbytes, check)  # hashed when its reply is handled
+            digest_log += (self._port.ticks(), SEND | message.word, dest, nbytes, check)
+            if len(digest_log) > FLUSH:
+                digest_log.flush()
 
     # -- waiting and working -------------------------------------------------------------------
 
@@ -593,15 +605,10 @@ class Endpoint:
         if self._dispatch.running:
             self.refuse_in_handler(call)
         try:
-            code: CodeType | None = predicate.__code__  # nearly always
+            flags = predicate.__code__.co_flags  # nearly always
         except AttributeError:
-            code = code_of(predicate)
-        if code is None:
-            raise BadRequest(
-                f"{call}: predicate={arguments.shown(predicate)} cannot be called; pass a function of no arguments, "
-                "`lambda: ...`, which is called again and again"
-            )
-        if code.co_flags & WAITS:
+            flags = _flags_of(call, predicate)
+        if flags & WAITS:
             raise BadRequest(
                 f"{call}: predicate={describe(predicate)} is async or a generator function, so that what it returns is "
                 "always true; pass an ordinary function"
@@ -937,3 +944,14 @@ def _ranks_by_host(hosts: tuple[int, ...]) -> Mapping[int, tuple[int, ...]]:
 def _address(array: Bytes) -> int:
     address: int = array.__array_interface__["data"][0]
     return address
+
+
+def _flags_of(call: str, predicate: object) -> int:
+    """Return the flags of the code that a call of `predicate` begins with."""
+    code = code_of(predicate)
+    if code is None:
+        raise BadRequest(
+            f"{call}: predicate={arguments.shown(predicate)} cannot be called; pass a function of no arguments, "
+            "`lambda: ...`, which is called again and again"
+        )
+    return code.co_flags

@@ -77,8 +77,8 @@ class _Endpoint(Endpoint):
         message.begun = self._port.ticks()
         await super()._request(unused, dest, message)
 
-    def count_send(self, message: Message, dest: int) -> None:
-        super().count_send(message, dest)
+    def note_send(self, message: Message, dest: int) -> None:
+        super().note_send(message, dest)
         now = self._port.ticks()
         if not message.word & REQUEST:
             assert self.answered is not None

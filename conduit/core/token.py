@@ -11,13 +11,15 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from conduit.contract import Category, Message, word_of
+from conduit.contract import REQUEST, Category, Message, ShortMessage, word_of
 from conduit.core import arguments
 from conduit.core.endpoint import Endpoint
 from conduit.core.handlers import Handler
 from conduit.errors import HandlerError
 
 _MEDIUM, _LONG = (word_of(0, category, is_request=False) for category in (Category.MEDIUM, Category.LONG))
+OVER = Message(0)
+"""In the place of a reply once the handler has returned.  A sentinel, no message."""
 
 
 class Token:
@@ -26,7 +28,6 @@ class Token:
     Attributes:
         rank: the sender.
         ep: the endpoint that the handler runs on.
-        is_request: whether the message is a request, to which one reply may be made.
     """
 
     _instead: ClassVar = {
@@ -34,15 +35,22 @@ class Token:
         "reply": "write `token.reply_short(handler, *args)`, with bytes `token.reply_medium(handler, payload, *args)`",
     }
 
-    __slots__ = ("_alive", "_name", "_reply", "ep", "is_request", "rank")
+    __slots__ = ("_reply", "_word", "ep", "rank")
 
-    def __init__(self, ep: Endpoint, rank: int, is_request: int, name: str) -> None:
+    def __init__(self, ep: Endpoint, rank: int, word: int) -> None:
         self.ep = ep
         self.rank = rank
-        self.is_request = is_request != 0
-        self._name = name
-        self._alive = True
+        self._word = word
         self._reply: Message | None = None
+
+    @property
+    def is_request(self) -> bool:
+        """Whether the message is a request, to which one reply may be made."""
+        return self._word & REQUEST != 0
+
+    @property
+    def _name(self) -> str:
+        return self.ep.handlers.entries[self._word & 255][1]
 
     def __repr__(self) -> str:
         kind = "request" if self.is_request else "reply"
@@ -59,15 +67,18 @@ class Token:
             BadRequest: a wrong argument.
             HandlerError: no reply may be made here and now.
         """
-        if not self._alive or not self.is_request or self._reply is not None:
+        if self._reply is not None or not self._word & REQUEST:
             self._refuse("token.reply_short")
         ep = self.ep
-        index = ep.handlers.index("token.reply_short", handler)
+        try:
+            index = ep._indices[handler]
+        except (KeyError, TypeError):
+            index = ep.handlers.index("token.reply_short", handler)
         try:
             packed = ep._packers[len(args)](*args)
         except arguments.UNPACKED:
             packed = arguments.pack("token.reply_short", args, ep.limits.max_args)
-        self._reply = Message(index, packed)
+        self._reply = ShortMessage(index, packed, ep.rank)
 
     def reply_medium(self, handler: Handler, payload: Any, *args: Any) -> None:
         """Reply with a payload that the requester's handler gets in a buffer of its own.
@@ -82,13 +93,13 @@ class Token:
             HandlerError: no reply may be made here and now.
         """
         call = "token.reply_medium"
-        if not self._alive or not self.is_request or self._reply is not None:
+        if self._reply is not None or not self._word & REQUEST:
             self._refuse(call)
         limits = self.ep.limits
         index = self.ep.handlers.index(call, handler)
         packed = arguments.pack(call, args, limits.max_args)
         data = arguments.payload(call, payload, limits.max_medium, "max_medium", "reply with reply_long")
-        self._reply = Message(index | _MEDIUM, packed, bytes(data), 0, len(data))
+        self._reply = Message(index | _MEDIUM, packed, bytes(data), 0, len(data), self.ep.rank)
 
     def reply_long(self, handler: Handler, payload: Any, offset: int, *args: Any) -> None:
         """Reply with a payload that lands in the requester's segment before its handler runs.
@@ -105,7 +116,7 @@ class Token:
             HandlerError: no reply may be made here and now.
         """
         call = "token.reply_long"
-        if not self._alive or not self.is_request or self._reply is not None:
+        if self._reply is not None or not self._word & REQUEST:
             self._refuse(call)
         ep = self.ep
         index = ep.handlers.index(call, handler)
@@ -116,11 +127,11 @@ class Token:
         lies = ep.place_in_segment(data)
         if lies is None:
             data = bytes(data)
-        self._reply = Message(index | _LONG, packed, data, place if data else 0, len(data))
+        self._reply = Message(index | _LONG, packed, data, place if data else 0, len(data), ep.rank)
         self._reply.address = lies or 0
 
     def _refuse(self, call: str) -> None:
-        if not self._alive:
+        if self._reply is OVER:
             raise HandlerError(
                 f"{call}: this token belongs to handler {self._name!r}, which has returned; reply before it returns"
             )

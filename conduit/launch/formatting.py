@@ -1,4 +1,4 @@
-"""An error with its traceback as Python shows it, what it says folded where that is in a terminal.
+"""An error with its traceback, or a warning, as Python shows it, what it says folded where that is in a terminal.
 
 Lines of programs stay as they are: they are code.
 """
@@ -6,11 +6,14 @@ Lines of programs stay as they are: they are code.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from traceback import TracebackException
+from types import FunctionType
 
 from conduit.launch import terminal
 
+_OF_PYTHON = ("warnings", "_py_warnings")
 _IN_GROUP = re.compile(r" *\| ")
 """What stands before each line of an error that is in a group."""
 
@@ -53,3 +56,19 @@ def _said(error: TracebackException) -> Iterator[str]:
     for other in (error.__cause__, error.__context__, *(error.exceptions or ())):
         if other is not None:
             yield from _said(other)
+
+
+def refolded_warning(plain: str) -> str:
+    """Return a warning as Python shows it, what it says folded; code that follows stays as it is."""
+    width = terminal.room()
+    said, end, code = plain.partition("\n")
+    return plain if width is None else terminal.folded(said, width) + end + code
+
+
+def shown_by_python() -> bool:
+    """Return whether nobody else than Python itself shows warnings, or records them."""
+    context = getattr(warnings, "_get_context", None)  # of Python 3.14
+    if context is not None and getattr(context(), "log", None) is not None:
+        return False
+    shows = warnings.showwarning, getattr(warnings, "_showwarnmsg_impl", None)
+    return all(isinstance(each, FunctionType) and each.__module__ in _OF_PYTHON for each in shows)

@@ -11,12 +11,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from types import ModuleType
 
+import numpy as np
 import trio
 
 from conduit.core.endpoint import Endpoint
 from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch import registry
+from conduit.launch.hidden import hiding
 from conduit.launch.misuse import (
     STARTED,
     apart,
@@ -33,7 +35,7 @@ from conduit.launch.misuse import (
 from conduit.launch.reports.folders import is_own
 from conduit.launch.reports.own_variables import enclosing
 from conduit.launch.timeouts import too_slow
-from conduit.words import closest, like
+from conduit.words import closest, is_a, like
 
 _FOREIGN = ("trio.run received unrecognized yield message", "Task got bad yield: ")
 """How Trio refuses what asyncio wants, and asyncio what Trio wants."""
@@ -59,6 +61,8 @@ _RELEASED = "the payload of a medium message is the handler's until it returns; 
 
 def hint(error: BaseException) -> str:
     """Return what to do about an error, "" where this package knows nothing of it."""
+    if text := hiding(error):
+        return text
     if str(error).startswith(_FOREIGN) or _raised_in_asyncio(error):
         return _asyncio(error)
     match error:
@@ -155,12 +159,12 @@ def elsewhere(package: str, name: str) -> str:
         return (
             f"{package} has no {name}, but what main is called with has: `async def main({word})`, then `{word}.{name}`"
         )
-    for other in _public_modules():
+    for other in public_modules():
         there = importlib.import_module(other)
         if other != package and name in getattr(there, "__all__", ()):
             needs = getattr(there, "_needs", {}).get(name)
             return f"{name} is in {other}: write `from {other} import {name}`" + (f"; {needs}" if needs else "")
-    for other in _public_modules():
+    for other in public_modules():
         above, _, last = other.rpartition(".")
         if above and last.casefold() == name.casefold():
             return f"{package} has no {name}: write `from {above} import {last}`"
@@ -195,7 +199,7 @@ def _of_its_own(name: str, error: BaseException) -> str:
 def _no_module(name: str) -> str:
     """Say where a module is that is not there: one of this project, or what stands for another one."""
     last = name.rpartition(".")[2]
-    for other in _public_modules():
+    for other in public_modules():
         package, _, own = other.rpartition(".")
         ours = (name == last or name.partition(".")[0] in _packages()) and own.casefold() == last.casefold()
         if package and (ours or name.partition(".")[0] == getattr(importlib.import_module(other), "_stands_for", "")):
@@ -224,6 +228,8 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
             return f"{kind.__name__} has no {name}; {as_called(text, kind, _written(error))}"
         if each in own:
             return f"{kind.__name__} has no {name} (did you mean {each}?)"
+    if hasattr(kind, "__await__") and hasattr(np.ndarray, name) and (called := _written(error)):
+        return f"{called} {is_a(there)}: write `await {called}` for its result, which has {name}"
     if isinstance(there, Endpoint) and (fronts := _fronts_with(name)):
         if started := _started(fronts, there, error):  # the program says itself what it is for
             return f"{kind.__name__} has no {name}; {started}"
@@ -280,7 +286,7 @@ def _started(fronts: list[str], endpoint: Endpoint, error: BaseException) -> str
 def _of_main(kind: type, name: str) -> str:
     """Return what programs call what their front end gives to main, where that has a name; "" where it has not."""
     for module in (
-        importlib.import_module(each) for each in _public_modules() if kind.__module__.startswith(f"{each}.")
+        importlib.import_module(each) for each in public_modules() if kind.__module__.startswith(f"{each}.")
     ):
         word, given = getattr(module, "_given", ("", object))
         if given is not kind and name in dir(given):
@@ -372,7 +378,7 @@ def _packages() -> list[str]:
     return ["conduit", *sorted({name.partition(".")[0] for name in registry.layers()})]
 
 
-def _public_modules() -> list[str]:
+def public_modules() -> list[str]:
     """Return the packages and modules that programs import names from: those with `__all__`."""
     fronts = [entry.module for entry in registry.installed(registry.FRONT_ENDS).values()]
     suites = [entry.module for entry in registry.installed(registry.SUITES).values()]

@@ -17,6 +17,9 @@ _VARIABLES = (
 )
 """The numbers, the innermost launcher first: one that srun has started has its variables too."""
 
+_HERE = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
+"""How many of them are on the host, where that is said."""
+
 
 @attrs.frozen
 class StartedTogether:
@@ -25,10 +28,14 @@ class StartedTogether:
     Attributes:
         count: how many.
         number: which of them this is, from 0.
+        variable: of the environment, that tells each of them its number.
+        here: how many of them are on this host; None where the launcher does not say.
     """
 
     count: int
     number: int
+    variable: str = ""
+    here: int | None = None
 
 
 def started_together() -> StartedTogether | None:
@@ -37,5 +44,13 @@ def started_together() -> StartedTogether | None:
         count = os.environ.get(size, "")
         if count.isdecimal():
             number = os.environ.get(rank, "")
-            return StartedTogether(int(count), int(number) if number.isdecimal() else 0)
+            return StartedTogether(int(count), int(number) if number.isdecimal() else 0, rank, _here(int(count)))
     return None
+
+
+def _here(count: int) -> int | None:
+    """Return how many of that many processes are on this host, where the launcher says so."""
+    if os.environ.get("SLURM_STEP_NUM_NODES") == "1":
+        return count
+    numbers = (os.environ.get(name, "") for name in _HERE)
+    return next((int(number) for number in numbers if number.isdecimal()), None)

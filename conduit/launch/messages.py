@@ -109,6 +109,10 @@ class MessageRank:
         """Return how many messages have arrived and were not handled."""
         return self._port.undelivered()
 
+    def unended(self) -> tuple[str, str]:
+        """Return which method of the network's own has not ended, and what it has not done; ("", "") for none."""
+        return self._port.unended()
+
     def unhandled(self) -> Sequence[tuple[Unhandled, Callable[..., object] | None]]:
         """Return what these are, with their handlers."""
         handlers = [function for function, _ in self._endpoint.handlers.entries]

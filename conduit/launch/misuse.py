@@ -41,7 +41,7 @@ _SWAPPED = re.compile(
 _NO_HANDLER = re.compile(r"^[\w.]+: handler=.* (pass the function itself|is no function;|is a coroutine;)", re.DOTALL)
 _FUNCTIONS = {"main", "handler", "handlers", "predicate", "function"}
 """What parameters that take functions of programs are called."""
-_FOR_LAYERS = "called"
+_OF_LAYERS = "called"
 """The parameter by which a layer above says in whose name it makes a call; programs leave it out."""
 _PLAIN = (type(None), bool, int, float, str)
 _TIMEOUT = "; for a limit of time write `with trio.fail_after(seconds):` around the call"
@@ -354,7 +354,7 @@ def _default(function: Callable[..., object], parameter: inspect.Parameter) -> s
 def _parameters(function: Callable[..., object]) -> Iterator[inspect.Parameter]:
     """Yield the parameters of a call that are for programs."""
     for each in inspect.signature(function).parameters.values():
-        if each.name != _FOR_LAYERS or each.kind is not inspect.Parameter.KEYWORD_ONLY:
+        if each.name != _OF_LAYERS or each.kind is not inspect.Parameter.KEYWORD_ONLY:
             yield each
 
 

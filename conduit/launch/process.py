@@ -13,7 +13,7 @@ from typing import Any
 
 from conduit.contract import JobSetup, Processes
 from conduit.errors import BadRequest, ConduitError
-from conduit.launch import output, reports, stall, terminal
+from conduit.launch import coming, output, reports, stall, terminal
 from conduit.launch.crossing import ProcessRecording
 from conduit.launch.errors import exit_status, raised_same, told_of
 from conduit.launch.interrupts import hear_no_more
@@ -59,8 +59,9 @@ class ProcessJob:
         self._processes = spec.cls.join(spec.options)
         self._watch = _watch(self._processes)
         number = self._processes.rank
-        self._recording = ProcessRecording(spec, setup, self._processes, observers) if observers else None
-        self._clock = WallClock(crowded=_crowded(self._processes))
+        with coming.awaited():  # who has joined already, for an earlier job, waits here first
+            self._recording = ProcessRecording(spec, setup, self._processes, observers) if observers else None
+            self._clock = WallClock(crowded=_crowded(self._processes))
         self._clock.on_interrupt = self._interrupted
         self._clock.expulsion.describe = reports.describe
         network = spec.cls(spec.options, setup, self._clock)
@@ -102,7 +103,9 @@ class ProcessJob:
                     f"run: a job before this one was ended by rank {ended.rank}, which ends all processes; end the "
                     "program too"
                 )
-        processes = spec.cls.join(spec.options)
+        coming.come()
+        with coming.awaited(apart=spec.cls.join_stops_threads(spec.options)):
+            processes = spec.cls.join(spec.options)
         output.speak(processes.rank)
         if ranks is not None and ranks != processes.size:
             raise BadRequest(

@@ -22,7 +22,7 @@ from conduit.core.checked_call import CURRENT
 from conduit.core.endpoint import Endpoint
 from conduit.core.handlers import describe
 from conduit.errors import BadRequest, ConduitError, ConduitWarning
-from conduit.launch import mpi4py_world, output, terminal
+from conduit.launch import mpi4py_world, output, terminal, uncalled
 from conduit.launch.complaints import complain
 from conduit.launch.keywords import named
 from conduit.launch.kinds import Job, kind_of_job
@@ -33,6 +33,7 @@ from conduit.launch.registry import parse_spec
 from conduit.launch.result import Result
 from conduit.launch.tracebacks import program_frame, trim_tracebacks
 from conduit.launch.tracing import timeline_of
+from conduit.launch.unawaited import told_in_script
 from conduit.launch.warned import warned
 from conduit.options import read_float
 from conduit.words import many
@@ -87,7 +88,8 @@ def run(
     around, make = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit, trace)
     with around():
         try:
-            result = make().run()
+            with told_in_script():
+                result = make().run()
         except SystemExit as error:
             _tell_exit(error)
             raise
@@ -129,7 +131,8 @@ async def run_async(
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(stop_when_cancelled)
-        await trio.to_thread.run_sync(lambda: outcomes.append(outcome.capture(job.run)))
+        with told_in_script():
+            await trio.to_thread.run_sync(lambda: outcomes.append(outcome.capture(job.run)))
         nursery.cancel_scope.cancel()
     try:
         result = outcomes[0].unwrap()
@@ -203,6 +206,8 @@ def _prepare(
     if text := copies(spec, 'conduit="{}"'):
         _warn(text)
     if text := mpi4py_world.of_caller(spec):
+        _warn(text)
+    for text in uncalled.of_caller() if output.is_first() else ():
         _warn(text)
     quiet_python()
     setup = JobSetup(

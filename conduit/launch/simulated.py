@@ -20,6 +20,7 @@ from conduit.launch.life import Main
 from conduit.launch.messages import MessageRank
 from conduit.launch.observing import tell_end
 from conduit.launch.registry import Spec
+from conduit.launch.reports.words import named
 from conduit.launch.result import Result
 from conduit.seeing.timeline import Timeline
 from conduit.sim import Kernel, kernel, run_tasks
@@ -132,8 +133,22 @@ class SimulatedJob:
         error = {"deadlock": Deadlock, "livelock": Livelock, "time limit": TimeLimit}[kind]
         blamed = None if isinstance(cause, str) else cause
         detail = cause if isinstance(cause, str) else reports.describe(cause)
+        if kind == "deadlock":
+            detail = detail or self._unended()
         report = reports.explain(kind, self.kernel.now, reports.gather(self._job.lives, blamed=blamed), detail)
         return error(reports.brief(report), report)
+
+    def _unended(self) -> str:
+        """Return what the network has begun and never ended: no program can do anything about that; "" for nothing."""
+        found: dict[tuple[str, str], list[int]] = {}
+        for number, rank in enumerate(self._ranks):
+            method, missing = rank.unended()
+            if method:
+                found.setdefault((method, missing), []).append(number)
+        if not found:
+            return ""
+        texts = [f"{method} on {named(ranks)} {missing}" for (method, missing), ranks in found.items()]
+        return f"{'; '.join(texts)}: a mistake of the network, not of the program"
 
     def _raised_at_last(self) -> BaseException | None:
         """Look at what ranks wait for once more, before the verdict (D4); return what a predicate raises then (P3)."""

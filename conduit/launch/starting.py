@@ -122,6 +122,7 @@ class _Launcher:
         self._lost = ""  # what is said then
         self._files: set[str] = set()  # in shared memory, of processes that have not found the others yet
         self._states: dict[int, stall.RankState] = {}  # of ranks that were interrupted
+        self._kept = b""  # printed since a process has ended, perhaps by the launcher
         self._fallen: list[int] = []  # ranks with processes that ended first, while the launcher went on
         try:
             # In a session of its own, so that Ctrl-C reaches this process alone.
@@ -138,7 +139,7 @@ class _Launcher:
         assert self._process.stdout is not None
         assert self._process.stderr is not None
         self._readers = [
-            _Reader(self._process.stdout, sys.stdout, self._frame, self._plain),
+            _Reader(self._process.stdout, sys.stdout, self._frame, self._printed),
             _Reader(self._process.stderr, sys.stderr, self._frame, self._plain),
         ]
 
@@ -163,6 +164,7 @@ class _Launcher:
             pressed = error
         finally:
             self._sweep()
+            self._show_kept()
             self._tell_others()
             if self._states and not self._outcome.results:
                 terminal.tell(stall.interrupted(self._states, self._count))
@@ -245,6 +247,14 @@ class _Launcher:
         for reader in self._readers:
             reader.thread.join(GRACE_S)
 
+    def _show_kept(self) -> None:
+        """Show what was kept: output of a job that has ended well, else words about its end, which are no results."""
+        if self._kept:
+            sink = sys.stderr if self._process.returncode else sys.stdout
+            with suppress(OSError, ValueError):
+                sink.write(self._kept.decode("utf-8", "replace"))
+                sink.flush()
+
     def _tell_begun(self) -> None:
         """Say in a terminal how many processes have begun, where that are not all."""
         if self._came < self._count and terminal.columns() is not None:
@@ -298,6 +308,18 @@ class _Launcher:
                 self._come(output.process_here(data))
             case output.PROCESS:
                 self._know(rank, output.process_here(data))
+
+    def _printed(self, reader: _Reader, data: bytes) -> None:
+        """Show what no rank has said on standard output; once a process has ended it may be the launcher's: keep it."""
+        with self._lock:
+            watched = list(self._ranks)
+        poll = select.poll()
+        for descriptor in watched:
+            poll.register(descriptor, select.POLLIN)
+        if watched and not self._explained and poll.poll(0):
+            self._kept += data
+        else:
+            self._plain(reader, data)
 
     def _plain(self, reader: _Reader, data: bytes) -> None:
         """Show what no rank has said; what a launcher says of an end that a rank has explained is left out."""

@@ -19,14 +19,21 @@ _TRIO = os.path.dirname(trio.__file__) + os.sep
 
 
 def all_tasks() -> Iterator[trio.lowlevel.Task]:
-    """Return every task of the running Trio loop, parents before children, in order of creation."""
+    """Return every task of the running Trio loop, parents before children, those by name, then by where they stand.
+
+    Trio keeps them in a set: without an order of our own reports would differ from run to run.
+    """
     root = trio.lowlevel.current_root_task()
     pending = [root] if root is not None else []
     while pending:
         task = pending.pop()
         yield task
         children = [child for nursery in task.child_nurseries for child in nursery.child_tasks]
-        pending.extend(sorted(children, key=lambda child: child.name, reverse=True))
+        pending.extend(sorted(children, key=_name_and_lines, reverse=True))
+
+
+def _name_and_lines(task: trio.lowlevel.Task) -> tuple[str, list[int]]:
+    return task.name, [line for _, line in frames(task)]
 
 
 def frames(task: trio.lowlevel.Task) -> Iterator[tuple[FrameType, int]]:

@@ -10,46 +10,61 @@ import linecache
 import re
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import lru_cache
 from typing import Any
 
 from conduit.core import written
 from conduit.core.checked_call import CURRENT
+from conduit.launch.formatting import shown_by_python
+from conduit.launch.tracebacks import program_frame
 
 _NEVER = re.compile(r"coroutine '(?P<name>.+)' was never awaited")
 _SOMEWHERE = "{0}{1} was called but never awaited, so it did nothing; write `await {0}`"
 
 
 @contextmanager
-def told(program: str, otherwise: Callable[[str], object]) -> Iterator[None]:
-    """Let ranks warn of such calls, so that those of all ranks are one warning; inside `warnings.catch_warnings()`.
+def told(program: str, otherwise: Callable[[str], object] | None = None) -> Iterator[None]:
+    """Let ranks warn of such calls, so that those of all ranks are one warning.
 
     Args:
         program: its file, for coroutines that die in no line of it.
-        otherwise: takes the text where no rank runs, as after the job.
+        otherwise: takes the text where no rank runs, as after the job; None: Python tells of it as ever.
     """
     before: Callable[..., Any] = warnings.showwarning
     text_of = lru_cache(maxsize=64)(_text)
 
     def show(message: Warning | str, category: type[Warning], filename: str, lineno: int, *more: Any) -> None:
         found = _NEVER.match(str(message)) if category is RuntimeWarning else None
-        if found is None:
+        rank = CURRENT.get()
+        if found is None or (rank is None and otherwise is None):
             before(message, category, filename, lineno, *more)
             return
-        name, rank = found["name"].rpartition(".")[2], CURRENT.get()
+        name = found["name"].rpartition(".")[2]
         text = text_of(name, filename, lineno) or text_of(name, program, 0) or _SOMEWHERE.format(f"{name}(...)", "")
         if rank is None:
+            assert otherwise is not None
             otherwise(f"warning: {text}")
         elif text not in rank.warnings:
             rank.warn(text)
 
     warnings.filterwarnings("always", _NEVER.pattern, RuntimeWarning, append=True)  # Python tells of each line once
+    added = warnings.filters[-1]
     warnings.showwarning = show  # type: ignore[assignment]  # which takes what it does not look at together
     try:
         yield
     finally:
         warnings.showwarning = before
+        with suppress(ValueError):  # the program has changed them itself
+            warnings.filters.remove(added)  # type: ignore[attr-defined]  # it is a list
+
+
+def told_in_script() -> AbstractContextManager[None]:
+    """Return the same for a script that runs a job; where others than Python show its warnings, they go on to do so."""
+    frame, _ = program_frame()
+    if frame is None or not shown_by_python():
+        return nullcontext()
+    return told(frame.f_code.co_filename)
 
 
 def _text(name: str, file: str, line: int) -> str:

@@ -1,7 +1,7 @@
-"""What a script shows of an error that it does not catch: its own lines, and what to do.
+"""What a script shows of an error that it does not catch, its own lines and what to do; and how of warnings.
 
 `conduit run` shows errors itself.  Those of a script are shown by Python, which asks `sys.excepthook`.  Ctrl-C may come
-before this package is imported whole: so nothing is imported here but at an error.
+before this package is imported whole: so nothing of it is imported here but at an error, save what needs nothing else.
 """
 
 from __future__ import annotations
@@ -9,8 +9,13 @@ from __future__ import annotations
 import os
 import sys
 import time
+import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType, TracebackType
+from typing import Any
+
+from conduit.launch.hidden import hiding
 
 _COMMAND = "conduit"
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -20,12 +25,19 @@ _STARTER = "mpi4py"
 """The package that starts scripts: `python -m mpi4py SCRIPT.py`."""
 _LOOP = "asyncio"
 """The package that runs the program of a script which calls this package from there."""
+_OF_PYTHON = ("warnings", "_py_warnings")
+_WARNING = "ConduitWarning"
+_FORMAT: list[Callable[..., str]] = []
+"""What makes the text of a warning."""
 
 
 def install() -> None:
-    """Let errors that nobody catches be shown so, unless somebody else than Python shows them."""
+    """Let errors that nobody catches be shown so, and warnings of this package, unless others than Python show them."""
     if sys.excepthook is sys.__excepthook__:
         sys.excepthook = _show
+    if warnings.formatwarning.__module__ in _OF_PYTHON:
+        _FORMAT.append(warnings.formatwarning)
+        warnings.formatwarning = _format
 
 
 def _show(kind: type[BaseException], error: BaseException, step: TracebackType | None) -> None:
@@ -35,6 +47,8 @@ def _show(kind: type[BaseException], error: BaseException, step: TracebackType |
             raise SystemExit(_INTERRUPTED)
         error.__traceback__ = _cut(step)
     else:
+        if text := hiding(error):
+            error.add_note(text)
         with suppress(Exception):  # Python shows then what there is
             if _is_shown_by_another(error):
                 time.sleep(_HEARD_S)  # with this process the others may be ended, which have still to say it
@@ -44,6 +58,15 @@ def _show(kind: type[BaseException], error: BaseException, step: TracebackType |
                 sys.stderr.write(text)
                 return
     sys.__excepthook__(kind, error, error.__traceback__)
+
+
+def _format(message: object, category: type[Warning], *where: Any, **more: Any) -> str:
+    """Return a warning as Python shows it, one of this package folded at a terminal's width where Python shows it."""
+    text = _FORMAT[0](message, category, *where, **more)
+    if category.__name__ == _WARNING and sys._getframe(1).f_globals.get("__name__") in _OF_PYTHON:
+        with suppress(Exception):
+            return _refolded_warning(text)
+    return text
 
 
 def _is_command() -> bool:
@@ -102,6 +125,12 @@ def _refolded(error: BaseException) -> str:
     from conduit.launch.formatting import refolded
 
     return refolded(error)
+
+
+def _refolded_warning(text: str) -> str:
+    from conduit.launch.formatting import refolded_warning, shown_by_python
+
+    return refolded_warning(text) if shown_by_python() else text
 
 
 def _without(packages: set[str], step: TracebackType | None) -> TracebackType | None:

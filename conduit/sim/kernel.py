@@ -56,9 +56,9 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
     """
 
     __slots__ = (
-        "_apart", "_background", "_budget", "_heap", "_parked", "_stepped", "_steps", "_ticket", "_woken", "carried",
-        "deadlines", "end", "ending", "inline", "observe", "on_interrupt", "on_stall", "queue", "seed", "tells_copies",
-        "timers",
+        "_apart", "_background", "_budget", "_heap", "_parked", "_stepped", "_steps", "_ticket", "_timeouts", "_woken",
+        "carried", "deadlines", "end", "ending", "inline", "observe", "on_interrupt", "on_stall", "queue", "seed",
+        "tells_copies", "timers",
     )  # fmt: skip
 
     def __init__(self, seed: int = 0, *, inline: bool = True, tickets: Iterator[int] | None = None) -> None:
@@ -87,12 +87,13 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
         self.recheck: list[tuple[Owner, trio.lowlevel.Task]] = []
         """Tasks that have run, with their ranks: these have yet to look at their predicates (P3)."""
         self.deadlines: Sequence[object] = ()
-        """Empty while Trio has no timeout; may be longer than needed."""
+        """Empty while no timeout of Trio's and no background event is to come; may be longer than needed."""
         self.timers: dict[RunningTimer, None] = {}
         """Those that run (`conduit.sim.timer`)."""
         self._heap: list[tuple[int, int, Callable[[], object]]] = []
         self.queue: Sequence[object] = self._heap
         """Empty while no event is scheduled."""
+        self._timeouts: Sequence[object] = ()
         self._background: list[tuple[int, int, Callable[[], object]]] = []
         self._ticket: Callable[[], int] = (itertools.count() if tickets is None else tickets).__next__
         self.runnable = 0
@@ -132,8 +133,7 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
         would nest ever deeper.
         """
         if (
-            self._heap or self.runnable or self._woken or self.recheck or self.deadlines or self._background
-            or self._apart
+            self._heap or self.runnable or self._woken or self.recheck or self.deadlines or self._apart
         ):  # fmt: skip
             heappush(self._heap, (when, self._ticket(), action))
         else:
@@ -154,6 +154,7 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
     def background(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """As `at`, for what keeps no job alive: fault schedules, samplers, limits (D3)."""
         heappush(self._background, (when, self._ticket(), partial(action, *args) if args else action))
+        self.deadlines = self._background
         self.program_ran = True  # work may go on until then and no further
 
     def random(self, name: str) -> random.Random:
@@ -179,6 +180,8 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
         if when > limit or (limit == FOREVER and not self._heap and not self._count_timer()):
             return False
         heappop(self._background)
+        if not self._background:
+            self.deadlines = self._timeouts
         heappush(self._heap, (when, ticket - FIRST, action))  # it counts as others do
         return True
 
@@ -192,7 +195,7 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
     def _run_work(self) -> bool:
         """Run events; return True if what is due next is a background event or a deadline (`_run` then continues)."""
         heap, woken = self._heap, self._woken
-        limit = self._horizon() if self._background or self.deadlines else FOREVER
+        limit = self._horizon() if self.deadlines else FOREVER
         start, left = self.now, 0
         action: Callable[[], object] = nothing
         try:
@@ -217,7 +220,7 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
                         return False
                 else:
                     continue
-                if self._background or self.deadlines:
+                if self.deadlines:
                     limit = self._horizon()
         except KeyboardInterrupt:
             raise
@@ -260,6 +263,10 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
         """Return the last instant with events that come before the next timeout and the next background event."""
         limit = self._next_deadline()
         return min(limit, self._background[0][0] - 1) if self._background else limit
+
+    def _none_due(self, when: int) -> bool:
+        """Return whether no timeout and no background event comes until then."""
+        return self._next_deadline() > when and not (self._background and self._background[0][0] <= when)
 
     def _next_deadline(self) -> int:
         deadline = trio_private.next_deadline()
@@ -316,8 +323,7 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
             and not self._apart
             and not self.runnable
             and not self._woken
-            and (not self._background or self._background[0][0] > when)
-            and (not self.deadlines or self._next_deadline() > when)
+            and (not self.deadlines or self._none_due(when))
         ):
             self.now = when
             return True
@@ -337,7 +343,8 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
 
     def start_clock(self) -> None:
         """Begin a run of Trio: time is where it is."""
-        self.deadlines = trio_private.deadlines()
+        self._timeouts = trio_private.deadlines()
+        self.deadlines = self._background or self._timeouts
         self._steps = self.inline and trio_private.can_step()
 
     def current_time(self) -> float:

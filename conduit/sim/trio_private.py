@@ -47,6 +47,7 @@ class _JobOrder(random.Random):
             random.Random(source()).shuffle(x)
 
 
+_METHOD = types.MethodType
 _order: _JobOrder | None = None
 _order_lock = threading.Lock()
 
@@ -179,7 +180,7 @@ def step(woken: list[Any]) -> bool:
         ended = outcome.Error(error.with_traceback(trace and trace.tb_next))
         del trace
     else:
-        own = type(message) is types.MethodType
+        own = message.__class__ is _METHOD
         if own:
             task._abort_func = message
             if task._cancel_status.effectively_cancelled:

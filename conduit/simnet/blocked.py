@@ -44,10 +44,14 @@ class BlockedQueue(dict[Blocked, None]):
         if not self.heads:
             for each in self:
                 self._place_last(each)
+        self._place_last(waiting)
         self.heads.setdefault(waiting.dest, waiting)
 
     def join(self, blocked: Blocked) -> None:
-        """Take somebody in, as the last, while somebody waits for a slot."""
+        """Take somebody in, as the last."""
+        if not self.heads:
+            self[blocked] = None
+            return
         self._place_last(blocked)
         if isinstance(blocked, ForSlot) and self.heads[blocked.dest] is not blocked:
             self._behind.setdefault(blocked.dest, OrderedDict())[blocked] = None

@@ -175,6 +175,25 @@ class OneSidedPort(SimulatedPort):
             self.settle_completed()
         super()._go_on()
 
+    def unended(self) -> tuple[str, str]:
+        """Return also what the network's own part of an operation has not done."""
+        name = type(self.native.unit).__name__
+        if self.operating.task is not None and self._chain_begun():
+            return name, "has begun an operation and never called free()"
+        found = super().unended()
+        if not found[0] and self.native.outstanding > len(self._completed):
+            return name, "has begun an operation and never called done()"
+        return found
+
+    def _chain_begun(self) -> bool:
+        """Say of a call that waits with the turn whether it is for its chain of events, and no more for its poll."""
+        operating, task = self.operating, self.operating.task
+        assert task is not None
+        frames = {frame.f_code.co_name: frame for frame, _ in task.iter_await_frames()}
+        own = frames.get("operate")
+        by_events = own is not None and own.f_locals["chain"] is getattr(operating, "_chain", None)
+        return "_operate_later" in frames or operating.begun or not by_events
+
     # -- the call of one that has the turn -------------------------------------------------------
 
     def run_chain(self, chain: BeginChain) -> None:

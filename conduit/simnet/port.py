@@ -31,7 +31,8 @@ from conduit.simnet.allgather import Allgather
 from conduit.simnet.blocked import BlockedQueue
 from conduit.simnet.host import HostModel
 from conduit.simnet.sending import SendingRequest
-from conduit.simnet.transport import LATER, Transport
+from conduit.simnet.transport import Transport
+from conduit.simnet.unended import unended
 from conduit.simnet.waiting import Blocked, ForAllgather, ForPredicate, ForReturn, ForSlot
 
 CALLS = 1000  # after that many calls of a rank siblings and signals get their turn (I3)
@@ -102,11 +103,11 @@ class SimulatedPort(Port):
     """
 
     __slots__ = (
-        "_after_pass", "_attention", "_begin", "_behind", "_calls", "_chosen", "_end", "_job_scope", "_left",
-        "_look_later", "_loop_start", "_memory", "_miss_ps", "_next", "_notice", "_notice_at", "_only", "_pass_over",
-        "_passes", "_polls", "_run_in_context", "_sending", "_sent", "_shielded", "_shielded_at", "_take", "_turn",
-        "blocked", "conduit", "core", "cpu", "hooks", "host", "hosts", "in_flight", "kernel", "ledger", "memory",
-        "rank", "task", "transports", "work",
+        "_after_pass", "_attention", "_begin", "_behind", "_calls", "_chosen", "_end", "_job_scope",
+        "_left", "_local", "_look_later", "_loop_start", "_memory", "_miss_ps", "_next", "_notice", "_notice_at",
+        "_only", "_pass_over", "_passes", "_polls", "_run_in_context", "_sending", "_sent", "_shielded",
+        "_shielded_at", "_take", "_turn", "blocked", "conduit", "core", "cpu", "hooks", "host", "hosts", "in_flight",
+        "kernel", "ledger", "memory", "rank", "task", "transports", "work",
     )  # fmt: skip
 
     # Of a port that is listened to alone (`conduit.simnet.observed`), and of one that is checked.
@@ -119,6 +120,7 @@ class SimulatedPort(Port):
         self.conduit = conduit
         self.rank = rank
         self.core = core
+        self._local = core.local
         self.kernel = conduit.kernel
         self.cpu = Cpu(self.kernel, rank, self._idle)
         self.transports: list[Transport] = []
@@ -169,7 +171,8 @@ class SimulatedPort(Port):
 
     def ticks(self) -> int:
         """Return this rank's time in picoseconds."""
-        free, now = self.cpu.free, self.kernel.now
+        free = self.cpu.free
+        now = self.kernel.now
         return free if free > now else now
 
     async def start(self) -> None:
@@ -183,7 +186,7 @@ class SimulatedPort(Port):
         if self._interrupted():
             await self._enter()
         if not self.conduit.over():
-            await self._block(ForReturn(self.kernel, self.conduit.over, "the other ranks to return"))
+            await self._block(ForReturn(self.kernel, self.conduit))
 
     async def allgather(self, data: bytes) -> Sequence[bytes]:
         """Meet all ranks; see `conduit.contract.Port.allgather`."""
@@ -203,7 +206,8 @@ class SimulatedPort(Port):
 
     async def request(self, dest: int, message: Message) -> None:
         """Poll once, take a slot to `dest`, send; shielded from the slot on (S2)."""
-        kernel, cpu = self.kernel, self.cpu
+        kernel = self.kernel
+        cpu = self.cpu
         if self.blocked:  # what the task did since its last call may be waited for by another
             self.recheck(kernel.task)
         self._calls -= 1
@@ -405,6 +409,10 @@ class SimulatedPort(Port):
         own = [Unhandled(self.rank, message.word) for message in self.core.local]
         return own + [each for transport in self.transports for each in transport.unhandled()]
 
+    def unended(self) -> tuple[str, str]:
+        """Return which method of a transport has not ended; see `conduit.contract.Port.unended`."""
+        return unended(self) if self.cpu.busy else ("", "")
+
     def fail(self, error: BaseException) -> None:
         """End the job because of `error`."""
         if not isinstance(error, Ending):
@@ -454,10 +462,11 @@ class SimulatedPort(Port):
         cpu = self.cpu
         if self.blocked and self._notice_at < 0 and not cpu.busy:
             kernel = self.kernel
-            now, when = kernel.now, self._loop_start
+            now = kernel.now
+            when = self._loop_start
             if when < now:
                 when = now + (when - now) % self._miss_ps
-            if not kernel.queue and kernel.advance_event(when):
+            if kernel.advance_event(when):
                 cpu.busy = True
                 try:
                     self._begin_pass(self._pass_over)
@@ -584,12 +593,12 @@ class SimulatedPort(Port):
     async def _block(self, blocked: Blocked) -> None:
         """Poll until `blocked` is ready."""
         line = self.blocked
-        if line.heads:
+        if line:
             line.join(blocked)
         else:
             line[blocked] = None
-        if len(line) == 1 and not self.cpu.busy:
-            self._idle()
+            if not self.cpu.busy:
+                self._idle()
         try:
             if not blocked.done:
                 await self.kernel.park(blocked)
@@ -632,8 +641,11 @@ class SimulatedPort(Port):
                 self.cpu.pay()
             self._settle()
         if self.blocked:
-            free, now = self.cpu.free, self.kernel.now
-            self._loop_start = free = free if free > now else now
+            free = self.cpu.free
+            now = self.kernel.now
+            if free < now:
+                free = now
+            self._loop_start = free
             if self._attention:
                 self._notice_at = free
                 self.kernel.call(free, self._notice)
@@ -686,17 +698,22 @@ class SimulatedPort(Port):
 
     def _go_on(self) -> None:
         """Handle messages until one's reply takes time, none is left, or the pass is full."""
-        core, kernel, take = self.core, self.kernel, self._take
-        local = core.local
+        kernel = self.kernel
+        take = self._take
+        local = self._local
         while self._left and not kernel.ending:
-            message = local.popleft() if local else take()
-            if message is None:
-                break
-            if message is LATER:
-                return
+            if local:
+                message: Message | None = local.popleft()
+                self.conduit.under_way += 1  # no send has counted it
+            else:
+                message = take()
+            if not message:
+                if message is None:
+                    break
+                return  # LATER
             self._left -= 1
             try:
-                reply = core.deliver(message)
+                reply = self.core.deliver(message)
             except Exception as error:
                 self.fail(error)
                 return
@@ -706,8 +723,7 @@ class SimulatedPort(Port):
                 transport = self._only or self.transport_to(message.source)
                 transport.send_reply(message, reply, self._next)
                 return
-            if message.source != self.rank:
-                self.conduit.under_way -= 1
+            self.conduit.under_way -= 1
         else:
             self._attention = True  # the pass is full: there may be more
         if self._end is not None:
@@ -741,12 +757,13 @@ class SimulatedPort(Port):
             cpu.busy = False
             if not over or self._look_later:
                 self._idle()
-        if over:
-            free = cpu.free
-            if free > self.kernel.now:  # every wait returns at `cpu.free` (T3)
-                self.kernel.call(free, blocked.wake)  # never `soon`: a transport that calls `then()` may go on after it
-            else:
-                blocked.wake()
+        if not over:
+            return
+        free = cpu.free
+        if free > self.kernel.now:  # every wait returns at `cpu.free` (T3)
+            self.kernel.call(free, blocked.wake)  # never `soon`: a transport that calls `then()` may go on after it
+        else:
+            blocked.wake()
 
     def _pass_over_several(self) -> None:
         """End a pass where several tasks wait, one waits for a slot, or a layer above wants to send."""

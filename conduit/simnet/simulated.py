@@ -32,6 +32,8 @@ class SimulatedConduit(Conduit):
         under_way: messages, replies and empty ones included, that ports have sent over transports and that have not
             been handled; a job ends when there are none.
         running: ranks that have not returned from main.
+        ports: of the ranks, by rank.
+        transports: the network as each rank sees it, by rank.
     """
 
     simulated: ClassVar[bool] = True
@@ -45,6 +47,7 @@ class SimulatedConduit(Conduit):
         self.running = setup.ranks
         self._over = False
         self.ports: list[SimulatedPort] = []
+        self.transports: list[Any] = []
         self.host_model = self.make_host()
         if not isinstance(self.host_model, HostModel):
             raise ConduitError(f"{type(self).__name__}.make_host returned {self.host_model!r}; return a HostModel")
@@ -128,7 +131,9 @@ class SimulatedConduit(Conduit):
             observe(port, core.hooks, self._in_flight)
         if sys.flags.dev_mode:
             check(port, self._ledger)
-        port.add_transport(self._checked_transport(port))
+        transport = self._checked_transport(port)
+        port.add_transport(transport)
+        self.transports.append(transport)
         host = self.setup.hosts[rank]
         size = self._on_host[host]
         if size > 1:

@@ -28,9 +28,17 @@ from conduit.sim import Cpu, Flat, Kernel
 
 Then: TypeAlias = Callable[[], object]
 
-LATER = Message(0)
+
+class _Later(Message):
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return False
+
+
+LATER = _Later(0)
 """Returned by `take` if it continues in events, until `port.resume_pass()`.  A sentinel, no message.  It is a `Message`
-so that `take` has one type, and the check for it one comparison."""
+so that `take` has one type, and false so that a pass tells messages from None and from this by one test."""
 
 
 class MessageCounter(Protocol):

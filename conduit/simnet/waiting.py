@@ -6,7 +6,7 @@ There is a class for each kind of wait, because reports say for each what it is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from conduit.contract import Awaited
 from conduit.errors import NetworkError
@@ -60,8 +60,10 @@ class ForPredicate(Blocked):
 
     __slots__ = ("predicate", "ranks")
 
+    shielded = False
+
     def __init__(self, kernel: Kernel, predicate: Callable[[], object], what: str, ranks: Iterable[int] = ()) -> None:
-        self.done = self.shielded = False
+        self.done = False
         self.task = None
         self.kernel = kernel
         self.what = what
@@ -89,16 +91,34 @@ class ForPredicate(Blocked):
         return tuple(self.ranks)
 
 
-class ForReturn(ForPredicate):
+class RunningRanks(Protocol):
+    """What a wait for the end of all mains sees of the job's network.
+
+    Attributes:
+        running: ranks that have not returned from main.
+    """
+
+    running: int
+
+    def over(self) -> bool:
+        """Return whether all ranks have returned and every message has been handled."""
+
+
+class ForReturn(Blocked):
     """Waits, with its own rank's main over, until those of all other ranks are."""
 
-    __slots__ = ()
+    __slots__ = ("job",)
 
     kind = Awaited.RETURN
 
+    def __init__(self, kernel: Kernel, job: RunningRanks) -> None:
+        super().__init__(kernel, "the other ranks to return")
+        self.job = job
+
     def ready(self) -> bool:
         """Return whether the job is over: no matter of the program's, so in no context and without errors."""
-        return bool(self.predicate())
+        job = self.job
+        return not job.running and job.over()
 
 
 class ForSlot(Blocked):

@@ -257,15 +257,11 @@ class LoggpTransport(Transport):
             free = self.free[dest] = list(range(self.slots - 1, -1, -1))
         return free.pop() if free else None
 
-    def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
-        """Send a request in the slot that `acquire` gave."""
-        self.send(dest, slot, message, then)
-
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
         """Send a reply in the slot paired with the request's; it is free, so nothing is waited for."""
         self.send(request.source, request.slot, reply, then)
 
-    def send(self, dest: int, slot: int, message: Message, then: Then) -> None:
+    def send(self, dest: int, slot: Any, message: Message, then: Then) -> None:
         """Spend o_s, then inject.
 
         The network is this rank's own as far as g is concerned, but an injection is an act on
@@ -274,6 +270,8 @@ class LoggpTransport(Transport):
         cpu = self.cpu
         cpu.free += self.send_ps
         self.kernel.soon(cpu.free, partial(self.inject, dest, slot, message, then))
+
+    send_request = send  # in the slot that `acquire` gave
 
     def inject(self, dest: int, slot: int, message: Message, then: Then) -> None:
         """Put the message into the network as soon as the gap allows; the CPU waits for that."""
@@ -284,17 +282,20 @@ class LoggpTransport(Transport):
             self.kernel.at(self.network_free, self.inject, dest, slot, message, then)
             return
         # What travels is bytes.  A payload that may still be lent is read here.
-        train, busy, word, data, payload = 0, self.gap, message.word, header.pack(message), b""
+        data = header.pack(message)
+        payload = b""
+        train = 0
+        busy = self.gap
         if message.nbytes:
             train = (message.nbytes - 1) * self.gap_per_byte
             busy = max(busy, train)
-            if word & LONG:
+            if message.word & LONG:
                 payload = bytes(message.payload)
             else:
                 data += message.payload
         self.network_free = now + busy
-        there: Any = self.conduit.ports[dest].transports[0]
-        arrive = partial(there.arrive, (self.rank, word & REQUEST, slot), data, payload, message.offset)
+        there: Any = self.conduit.transports[dest]
+        arrive = partial(there.arrive, (self.rank, message.word & REQUEST, slot), data, payload, message.offset)
         reach = now + self.latency
         if self.delays is None:
             there.come_in(reach, train, busy, arrive)  # L is the same for all: who is sent first is there first

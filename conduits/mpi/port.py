@@ -78,6 +78,11 @@ class RealMpi(WallConduit):
         return real.start_command(ranks, program)
 
     @classmethod
+    def join_stops_threads(cls, options: RealOptions) -> bool:
+        """Say whether `join` calls MPI_Init, which mpi4py does without letting Python's other threads run."""
+        return not real.is_begun()
+
+    @classmethod
     def join(cls, options: RealOptions) -> real.MpiProcesses:
         """Initialise MPI, once."""
         return real.join()

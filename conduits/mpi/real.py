@@ -223,6 +223,11 @@ def _unlink_shared_memory() -> None:
             os.unlink(file)
 
 
+def is_begun() -> bool:
+    """Return whether mpi4py.MPI is there, by this module or by the program: MPI_Init is over."""
+    return "mpi4py.MPI" in sys.modules
+
+
 @cache
 def join() -> MpiProcesses:
     """Initialise MPI, once, and return the world.

@@ -7,9 +7,10 @@ without any.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import islice
 from typing import Any, ClassVar, Literal, NoReturn, TypeVar
 
 import attrs
@@ -23,7 +24,7 @@ from conduit.simnet import HostModel, SimulatedConduit, SimulatedPort, Transport
 from conduit.simnet.transport import LATER, Then
 from conduit.simnet.waiting import Blocked
 from conduit.words import many
-from conduits.mpi.awaited.process import CURRENT, Process, Told, TransferComm, Words
+from conduits.mpi.awaited.process import CURRENT, Process, RequestPlace, Told, TransferComm, Words
 from conduits.mpi.awaited.same_calls import SameCalls
 from conduits.mpi.awaited.status import Status, fill_status
 from conduits.mpi.engine.device import MORE, NOTHING, Device
@@ -36,6 +37,8 @@ from conduits.mpi.wire import MAX_ARGS
 
 MAX_LONG = 1 << 30
 _WAKE = 3 << 20  # as the core logs it
+_SENDS = 256  # of a rank that are known
+_LINES = 3  # that one line of a warning names
 _STEPS = 10  # of the library in one pass, as messages
 _T = TypeVar("_T")
 
@@ -65,6 +68,8 @@ class SimulatedMpi(SimulatedConduit):
 
     name: ClassVar[str] = "mpi"
     library: ClassVar[type[Installation]]
+    alone = False
+    """Whether the program is one of MPI alone."""
 
     @classmethod
     def limits(cls, options: Any) -> Limits:
@@ -122,9 +127,14 @@ class SimulatedMpi(SimulatedConduit):
         return self.installation.host_statistics()
 
     def quiet(self) -> bool:
-        """Return whether all messages have been handled, and all that was sent besides is away."""
-        return super().quiet() and all(
-            port.library.engine.quiet() for port in self.ports if isinstance(port, SimulatedMpiPort)
+        """Return whether all messages have been handled, and all that was sent besides is away.
+
+        Of a program of MPI alone it has come, too: to where it is seen that nobody has received it.
+        """
+        return (
+            super().quiet()
+            and all(port.library.engine.quiet() for port in self.ports if isinstance(port, SimulatedMpiPort))
+            and not (self.alone and self.on_their_way() > 0)
         )
 
 
@@ -157,9 +167,13 @@ class SimulatedMpiPort(SimulatedPort):
         worker: that of its engine.
         transport: what the port polls.
         warn: tells the user something, where the program is one of MPI alone.
+        last_sends: of the program, the last ones: where each was made, communicator, destination and tag.
+        knows_sends: whether all are there.
     """
 
     warn: Callable[[str], None] | None = None
+    knows_sends = True
+    last_sends: deque[tuple[Any, TransferComm, int, int]]
     _process: SimulatedProcess | None = None  # until the job is over
     conduit: SimulatedMpi
     library: EngineLibrary
@@ -175,19 +189,24 @@ class SimulatedMpiPort(SimulatedPort):
         process, self._process = self._process, None
         if process is not None:
             process.end()
-        if self.warn is not None and self.conduit.over():
-            for text in _never_received(self.library):
-                self.warn(text)
+        warn = self.warn
+        if warn is not None and self.conduit.over():
+            self.warn = None  # it is told once
+            for text in _never_received(self):
+                warn(text)
             for text in self.conduit.same_calls.unmatched() if self.rank == 0 else ():
-                self.warn(text)
+                warn(text)
             if self.rank == 0 and (count := self.conduit.on_their_way()) > 0:
-                self.warn(
-                    f"{many(count, 'message')} of any ranks still on the way when all had returned, never received"
-                )
+                warn(f"{many(count, 'message')} of any ranks still on the way when all had returned, never received")
+        if self.rank == len(self.hosts) - 1:  # all have said what they know
+            for port in self.conduit.ports:
+                if isinstance(port, SimulatedMpiPort):
+                    port.last_sends.clear()
 
     async def start(self) -> None:
         """Take the rank's own task; charge what MPI_Init costs."""
         self._bind()
+        self.last_sends = deque(maxlen=_SENDS)
         self._process = SimulatedProcess(self)
         CURRENT.set(self._process)
         await self.compute(self.conduit.installation.start_ticks(self.rank))
@@ -272,18 +291,47 @@ class SimulatedMpiPort(SimulatedPort):
         engine = self.library.engine
         return super().undelivered() + engine.device.undelivered() + engine.unexpected()
 
+    def sent_at(self, dest: int, tag: int, count: int) -> list[str]:
+        """Return the lines of this rank's last sends to a rank by a tag, as many; [] where not all are known.
 
-def _unexpected(library: EngineLibrary) -> Iterator[tuple[int, str]]:
+        Messages from one rank by one tag are received in the order of their sends: so those that were not received are
+        the last ones.
+        """
+        world = self.library.world
+        places = [
+            place for place, comm, to, by in self.last_sends if to == dest and by == tag and comm.plain is world
+        ]  # fmt: skip
+        if not self.knows_sends or len(places) < count:
+            return []
+        return list(dict.fromkeys(map(_line, places[len(places) - count :])))
+
+
+def _line(place: Any) -> str:
+    """Return where a send was made: of `RequestPlace`, or of what `conduit.call_guard` has."""
+    if isinstance(place, RequestPlace):
+        return f"{place.file}:{place.line}"
+    _, _, code, lasti = place
+    line = next(islice(code.co_positions(), lasti // 2, None))[0]
+    return f"{code.co_filename}:{line}"
+
+
+def _unexpected(port: SimulatedMpiPort) -> Iterator[tuple[int, str]]:
     """Yield, for each source and tag in the world, how many messages are there that no receive asks for; in words."""
-    world = library.world
-    for (source, tag), count in Counter(library.engine.unexpected_in(world.context)).items():
-        yield count, f"{many(count, 'message')} from rank {source}, tag {tag}, on {world.name}"
+    world = port.library.world
+    for (source, tag), count in Counter(port.library.engine.unexpected_in(world.context)).items():
+        sender = port.conduit.ports[source]
+        lines = sender.sent_at(port.rank, tag, count) if isinstance(sender, SimulatedMpiPort) else []
+        sent = f", sent at {' and '.join(lines)}" if 0 < len(lines) <= _LINES else ""
+        yield count, f"{many(count, 'message')} from rank {source}, tag {tag}, on {world.name}{sent}"
 
 
-def _never_received(library: EngineLibrary) -> Iterator[str]:
+def _never_received(port: SimulatedMpiPort) -> Iterator[str]:
     """Yield what to say of messages that have come to a rank whose program is over."""
-    for _, messages in _unexpected(library):
+    library = port.library
+    for _, messages in _unexpected(port):
         yield f"{messages}, never received"
+    if count := library.engine.extracted():
+        yield f"{many(count, 'message')} that Mprobe or Improbe has found, never received: `await` the Recv() of each"
     if count := library.engine.unexpected_elsewhere(library.world.context):
         yield (
             f"{many(count, 'message')} of other communicators, or of collective calls that not all ranks have made "
@@ -465,6 +513,7 @@ class SimulatedProcess(Process):
         self.same_calls = port.conduit.same_calls
         self._port = port
         self.call = port.call  # every call of MPI takes this way
+        self._note = port.last_sends.append
 
     def end(self) -> None:
         """Refuse every further call, without a test in those of a job that goes on."""
@@ -502,17 +551,18 @@ class SimulatedProcess(Process):
     # What programs call most: as `Process` has them, in one coroutine, since a coroutine in a coroutine costs.
 
     async def _guarded_send(self, unused: list[Any], comm: TransferComm, data: memoryview, dest: int, tag: int) -> None:
-        unused.clear()
+        place = unused.pop()
         port = self._port
         if not port.begin_call_at_once():
             await port.begin_call()
         try:
             begun = comm.plain.send_bytes(data, dest, tag)
+            self._note((place, comm, dest, tag))
             if not (port.worker.idle or port.worker.at_once()):
                 await port.stores_over()
         finally:
             port.end_call()
-        if not begun.over or begun.error is not None:
+        if not begun.over:  # no send of the engine has an error
             await self.sent(begun, comm, "Send", dest, tag)
 
     async def _guarded_receive(
@@ -542,6 +592,14 @@ class SimulatedProcess(Process):
         if begun.error is not None:
             raise begun.error
 
+    def has_sent(self, comm: TransferComm, call: str, dest: int, tag: int) -> None:
+        """Take note of a send of the program's that has begun, but for `Send`, which does so by itself."""
+        self._note((RequestPlace.here(call), comm, dest, tag))
+
+    def sends_again(self) -> None:
+        """Take note that the program has made persistent sends: which sends are the last ones is not known then."""
+        self._port.knows_sends = False
+
     async def poll(self) -> None:
         """Poll once."""
         await self._port.poll()
@@ -549,11 +607,12 @@ class SimulatedProcess(Process):
     def go_alone(self, warn: Callable[[str], None]) -> None:
         """The program is one of MPI alone: its sends and receives are what the digest is of."""
         self._port.warn = warn
+        self._port.conduit.alone = True
         self._port.library.engine.digest_log = self._port.core.digest_log
 
     def tell(self, told: Told) -> None:
         """Tell which messages are here that no receive asks for: it may have asked for another tag."""
-        for count, messages in _unexpected(self._port.library):
+        for count, messages in _unexpected(self._port):
             told.note(f"{messages}: no receive asks for {'them' if count > 1 else 'it'}")
 
     def copied(self, nbytes: int) -> None:

@@ -248,6 +248,10 @@ class CollectiveCall:
         self.pieces = 0  # those that have ever been posted
         self.unexpected = UnexpectedMessages()
 
+    def rename(self, called: str) -> None:
+        """Let reports name what the user of a front end has called."""
+        self.text = signatures.named(self.signature.words, called)
+
     def done(self) -> bool:
         """Say whether the call is over for this rank."""
         return self.is_done

@@ -37,7 +37,13 @@ def _kind(call: str) -> str:
 
 def _from_root(call: str) -> Callable[..., Plan]:
     def plan(
-        team: Collectives, array: object = None, root: object = 0, *, out: object = None, algorithm: object = None
+        team: Collectives,
+        array: object = None,
+        root: object = 0,
+        *,
+        out: object = None,
+        algorithm: object = None,
+        called: str = "",
     ) -> Plan:
         team.check_usable(call)
         return plans.from_root(team, call, _kind(call), array, root, out, algorithm)
@@ -56,7 +62,9 @@ def _of_rooted_blocks(call: str) -> Callable[..., Plan]:
 
 
 def _of_blocks(call: str) -> Callable[..., Plan]:
-    def plan(team: Collectives, array: object, *, out: object = None, algorithm: object = None) -> Plan:
+    def plan(
+        team: Collectives, array: object, *, out: object = None, algorithm: object = None, called: str = ""
+    ) -> Plan:
         team.check_usable(call)
         return plans.of_blocks(team, call, _kind(call), array, out, algorithm)
 
@@ -81,7 +89,13 @@ def _of_rooted_operands(call: str) -> Callable[..., Plan]:
 
 def _of_operands(call: str) -> Callable[..., Plan]:
     def plan(
-        team: Collectives, array: object, op: object = "sum", *, out: object = None, algorithm: object = None
+        team: Collectives,
+        array: object,
+        op: object = "sum",
+        *,
+        out: object = None,
+        algorithm: object = None,
+        called: str = "",
     ) -> Plan:
         team.check_usable(call)
         return plans.of_operands(team, call, _kind(call), array, op, out, algorithm)
@@ -153,10 +167,10 @@ class Collectives:
             await self.ep.poll()
             self.check_usable(call)
 
-    async def _do(self, plan: Plan) -> Any:
-        return await self._collectives.finish(self._team_calls, await self._begin(plan, waited=True))
+    async def _do(self, plan: Plan, called: str = "") -> Any:
+        return await self._collectives.finish(self._team_calls, await self._begin(plan, called, waited=True))
 
-    async def _begin(self, plan: Plan, *, waited: bool = False) -> Any:
+    async def _begin(self, plan: Plan, called: str = "", *, waited: bool = False) -> Any:
         await self._poll_alone(plan.kind)
         work, copied = plan.build()
         self._collectives.send_queue.charge(0, copied)
@@ -169,6 +183,7 @@ class Collectives:
             used=plan.used,
             text=plan.text,
             waited=waited,
+            called=called,
         )
 
     async def _begin_with_handle(self, call: str, plan: Plan) -> Handle[Any]:
@@ -184,6 +199,7 @@ class Collectives:
         *,
         out: Any = None,
         algorithm: str | None = None,
+        called: str = "",
     ) -> Any:
         """Give the root's array to all ranks.
 
@@ -192,6 +208,7 @@ class Collectives:
             root: rank of the team.
             out: where the result goes, which may be `array`; by default a new array.
             algorithm: one of "eager", "flat", "tree", "two_level", "pipelined"; by default chosen.
+            called: of a front end: what its user has called, as "pe.fcollect", which reports are to name.
 
         Returns:
             the root's array, on every rank; a number in gives a numpy scalar.
@@ -200,7 +217,7 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        result = await self._do(_broadcast(self, array, root, out=out, algorithm=algorithm))
+        result = await self._do(_broadcast(self, array, root, out=out, algorithm=algorithm), called)
         # As after MPI_Bcast the array would be the result, it is looked at whether the program takes it for that.
         if out is None and self.rank != index(root):
             warn_of_dropped_result(self.ep, "broadcast", array, result)
@@ -309,13 +326,16 @@ class Collectives:
         return await self._begin_with_handle("gather_nb", plan)
 
     @public(_all_gather)
-    async def all_gather(self, array: npt.ArrayLike, *, out: Any = None, algorithm: str | None = None) -> Any:
+    async def all_gather(
+        self, array: npt.ArrayLike, *, out: Any = None, algorithm: str | None = None, called: str = ""
+    ) -> Any:
         """Collect the arrays of all ranks on every rank.
 
         Args:
             array: of the same shape and dtype on every rank.
             out: where the result goes; by default a new array.
             algorithm: one of "dissemination", "ring", "tree", "two_level"; by default chosen.
+            called: of a front end: what its user has called, as "pe.fcollect", which reports are to name.
 
         Returns:
             an array with one row for each rank.
@@ -324,7 +344,7 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        return await self._do(_all_gather(self, array, out=out, algorithm=algorithm))
+        return await self._do(_all_gather(self, array, out=out, algorithm=algorithm), called)
 
     @public(_all_gather_nb)
     async def all_gather_nb(
@@ -342,13 +362,16 @@ class Collectives:
         return await self._begin_with_handle("all_gather_nb", plan)
 
     @public(_all_to_all)
-    async def all_to_all(self, array: npt.ArrayLike, *, out: Any = None, algorithm: str | None = None) -> Any:
+    async def all_to_all(
+        self, array: npt.ArrayLike, *, out: Any = None, algorithm: str | None = None, called: str = ""
+    ) -> Any:
         """Send each rank its row, and collect the rows that all ranks have for this one.
 
         Args:
             array: one row for each rank; of the same shape and dtype on every rank.
             out: where the result goes, which may be `array`; by default a new array.
             algorithm: one of "pairwise", "dissemination"; by default chosen.
+            called: of a front end: what its user has called, as "pe.fcollect", which reports are to name.
 
         Returns:
             an array with one row from each rank.
@@ -357,7 +380,7 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        return await self._do(_all_to_all(self, array, out=out, algorithm=algorithm))
+        return await self._do(_all_to_all(self, array, out=out, algorithm=algorithm), called)
 
     @public(_all_to_all_nb)
     async def all_to_all_nb(
@@ -426,7 +449,7 @@ class Collectives:
 
     @public(_all_reduce)
     async def all_reduce(
-        self, array: npt.ArrayLike, op: Op = "sum", *, out: Any = None, algorithm: str | None = None
+        self, array: npt.ArrayLike, op: Op = "sum", *, out: Any = None, algorithm: str | None = None, called: str = ""
     ) -> Any:
         """Combine the arrays of all ranks, in rank order, on every rank.
 
@@ -436,6 +459,7 @@ class Collectives:
                 associative function of two whole arrays.
             out: where the result goes, which may be `array`; by default a new array.
             algorithm: one of "dissemination", "tree", "two_level", "pipelined"; by default chosen.
+            called: of a front end: what its user has called, as "pe.fcollect", which reports are to name.
 
         Returns:
             the combined array, the same bits on every rank; a numpy scalar where `array` is a number.
@@ -444,7 +468,7 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        result = await self._do(_all_reduce(self, array, op, out=out, algorithm=algorithm))
+        result = await self._do(_all_reduce(self, array, op, out=out, algorithm=algorithm), called)
         if out is None:
             warn_of_dropped_result(self.ep, "all_reduce", array, result)
         return result

@@ -17,7 +17,7 @@ from extended.collectives.algorithms.estimates import model_of
 from extended.collectives.arrivals import Arrivals
 from extended.collectives.call import CollectiveCall, Work
 from extended.collectives.send_queue import SendQueue
-from extended.collectives.signature import CollectiveMismatch, Signature, described, sign
+from extended.collectives.signature import CollectiveMismatch, Signature, described, sign, with_name
 from extended.collectives.team_calls import Broken, TeamCalls, TeamTable
 from extended.missing import Missing
 from extended.program_lines import line_word, program_line
@@ -96,6 +96,7 @@ class CollectiveEngine:
         used: str = "",
         text: str = "",
         waited: bool = False,
+        called: str = "",
     ) -> CollectiveCall:
         """Begin a call and send what follows from it; polls, and may wait for slots, never for other ranks.
 
@@ -108,6 +109,7 @@ class CollectiveEngine:
             used: the algorithm, "" where the root of a broadcast or scatter tells.
             text: what else must be the same on all ranks.
             waited: whether `finish` follows.
+            called: what the user of a front end has called, "" for the call itself.
 
         Raises:
             CollectiveMismatch: another rank makes another call.
@@ -115,10 +117,15 @@ class CollectiveEngine:
         place = program_line()
         # The program's line, for errors.  Simulated ranks find it in this process, real ones in messages.
         signature = sign(kind, asked, root, text, 0 if self._ep.simulated else line_word(place))
+        if called and not self._ep.simulated:
+            signature = with_name(signature, called)
         if work.description:
             signature = described(signature, used, work.description, number=work.number)
         call = self._call_of(team_calls, team_calls.next, signature, work)
         call.waited = waited
+        if called:
+            call.rename(called)
+            team_calls.named(team_calls.next, called)
         team_calls.next += 1
         try:
             self._enter(team_calls, call, used, place)

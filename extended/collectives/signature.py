@@ -5,8 +5,9 @@ rest as text as fits, so that an error can name both calls.  In broadcast and sc
 there the text describes that instead, and is not compared.
 
 Layout of the first word, from bit 0: call (5 bits), algorithm asked for (5), algorithm chosen (5), flags (3), length of
-the text in bytes (6).  Where ranks are processes the line of the call follows the text, which is shorter by as much: an
-error can name the line of a call that another process made.
+the text in bytes (6), and where ranks are processes a checksum of what a front end's user has called (7).  There the
+line of the call follows the text, which is shorter by as much: an error can name the line of a call that another
+process made.
 """
 
 from __future__ import annotations
@@ -49,6 +50,36 @@ HEAD_WORDS = 3
 TEXT_BYTES = 28
 _WORD = 4
 _COMPARED = 0x3FF
+
+
+NAMES: dict[str, set[str]] = {}
+"""What front ends have for calls, by the calls that they make of it."""
+
+_NAME_AT, _NAME_BITS = 24, 127
+
+
+def name_calls(call: str, names: Iterable[str]) -> None:
+    """Let a front end's names for a call be known, so that what another process tells of one is understood."""
+    NAMES.setdefault(call, set()).update(names)
+
+
+def _name_code(name: str) -> int:
+    # Of the name alone, for processes may not have imported the same front ends.  Shifted, the names that there are for
+    # one call differ.
+    return (crc32(name.encode()) >> 8) % _NAME_BITS + 1
+
+
+def with_name(signature: Signature, name: str) -> Signature:
+    """Add to a call's signature what the user of a front end has called."""
+    first, *rest = signature.words
+    return Signature((first | _name_code(name) << _NAME_AT, *rest))
+
+
+def name_of(words: Words) -> str:
+    """Return what the user of a front end has called, as a message tells it; "" where that is not known for sure."""
+    code = words[0] >> _NAME_AT & _NAME_BITS
+    found = [name for name in NAMES.get(CALLS[words[0] & 31], ()) if code and _name_code(name) == code]
+    return found[0] if len(found) == 1 else ""
 
 
 def name_algorithms(names: Iterable[str]) -> None:
@@ -107,9 +138,11 @@ def described(signature: Signature, chosen: str, description: bytes, *, number: 
     first, root, checksum = signature.words[:HEAD_WORDS]
     call, asked = CALLS[first & 31], ALGORITHMS[first >> 5 & 31]
     flags, line = NUMBER * number, line_of(signature.words)
+    name = first & _NAME_BITS << _NAME_AT
     if len(description) > _room(line):
         description, flags = b"", flags | ELSEWHERE
-    return _packed(call, asked, chosen, root, checksum & 0xFFFF_FFFF, description, flags, line)
+    made = _packed(call, asked, chosen, root, checksum & 0xFFFF_FFFF, description, flags, line)
+    return Signature((made.words[0] | name, *made.words[1:])) if name else made
 
 
 def _room(line: int) -> int:
@@ -164,8 +197,13 @@ def piece_of(words: Words) -> tuple[int, int]:
     return words[-2], words[-1]
 
 
-def named(words: Words) -> str:
-    """Return a call as a user would write it."""
+def named(words: Words, called: str = "") -> str:
+    """Return a call as a user would write it.
+
+    Args:
+        words: of a message.
+        called: what the user of a front end has called, where that is known.
+    """
     call, asked = CALLS[words[0] & 31], ALGORITHMS[words[0] >> 5 & 31]
     parts = [f"root={words[1]}"] if call in ROOTED else []
     if call not in ("broadcast", "scatter"):
@@ -175,7 +213,7 @@ def named(words: Words) -> str:
             parts[-1] += "..."
     if asked:
         parts.append(f"algorithm={asked!r}")
-    return f"{call}({', '.join(parts)})"
+    return f"{called or name_of(words) or call}({', '.join(parts)})"
 
 
 # -------------------------------------------------------------------------------------------- descriptions of arrays

@@ -59,13 +59,14 @@ class TeamCalls:
 
     Args:
         identity: the team's.
-        place_at: returns where a rank of the job made the call of a number, None where that is not known here.
+        calls_of: returns those of a rank of the job, None where these are another process's or not known any more.
     """
 
-    def __init__(self, identity: Identity, place_at: Callable[[int, Identity, int], SourceLine | None]) -> None:
+    def __init__(self, identity: Identity, calls_of: Callable[[int, Identity], TeamCalls | None]) -> None:
         self.identity = identity
-        self._place_at = place_at
+        self._calls_of = calls_of
         self._places: dict[int, SourceLine] = {}
+        self._names: dict[int, str] = {}
         self.members: Sequence[int] = ()
         self.topology: Topology | None = None
         self.rank = 0
@@ -121,21 +122,30 @@ class TeamCalls:
         if signatures.key(words) == mine.key:
             return
         calls = sorted([(me, mine.words), (source, words)])
-        first, second = (
-            f"rank {rank} called {signatures.named(each)}{self._where(rank, sequence, each)}" for rank, each in calls
-        )
+        first, second = (f"rank {rank} called {self._told(rank, sequence, each)}" for rank, each in calls)
         number = "a call that a fence hides" if sequence < 0 else f"collective call {sequence + 1} of their team"
         raise CollectiveMismatch(
             f"{number}: {first}, but {second}; all ranks of a team must make the same collective calls in the same "
             "order, with the same root, algorithm, op, dtype and shape (ranks are those of the job)"
         )
 
-    def _where(self, rank: int, sequence: int, words: Words) -> str:
-        place = self._place_at(rank, self.identity, sequence)
+    def _told(self, rank: int, sequence: int, words: Words) -> str:
+        """Return a rank's call as its user made it, and where, as far as that is known."""
+        its = self._calls_of(rank, self.identity)
+        place = None if its is None else its.place(sequence)
+        text = signatures.named(words, "" if its is None else its.name(sequence))
         if place is not None:
-            return " at {}:{}".format(*place)
+            return text + " at {}:{}".format(*place)
         line = signatures.line_of(words)
-        return f" at {read_line_word(line, {file for file, _ in self._places.values()})}" if line else ""
+        return text + (f" at {read_line_word(line, {file for file, _ in self._places.values()})}" if line else "")
+
+    def named(self, sequence: int, called: str) -> None:
+        """Take note of what the user of a front end has called, of which the call of a number is a part."""
+        self._names[sequence] = called
+
+    def name(self, sequence: int) -> str:
+        """Return that, "" where there is none, or it is too long ago."""
+        return self._names.get(sequence, "")
 
     def place(self, sequence: int) -> SourceLine | None:
         """Return where the program made the call of a number, None where it has not, or too long ago."""
@@ -187,6 +197,7 @@ class TeamCalls:
             self._fenced = epoch + 1
             self._finished = {number: each for number, each in self._finished.items() if number >= self._oldest}
             self._places = {number: each for number, each in self._places.items() if number >= self._oldest}
+            self._names = {number: each for number, each in self._names.items() if number >= self._oldest}
         else:
             self._finished[call.sequence] = call.signature
             epoch = call.sequence // EPOCH
@@ -227,17 +238,16 @@ class TeamTable:
         self._team_table: dict[Identity, TeamCalls] = {}
         _OF_ALL[id(job), rank] = self
 
-    def _place_at(self, rank: int, identity: Identity, sequence: int) -> SourceLine | None:
-        """Return where a rank made a call, None where that is another process' or not known any more."""
+    def _calls_of(self, rank: int, identity: Identity) -> TeamCalls | None:
+        """Return a rank's calls of a team, None where they are another process' or not known any more."""
         team_table = _OF_ALL.get((id(self._job), rank))
-        team_calls = None if team_table is None else team_table.known_as(identity)
-        return None if team_calls is None else team_calls.place(sequence)
+        return None if team_table is None else team_table.known_as(identity)
 
     def find(self, lead: int, count: int) -> TeamCalls:
         """Return the calls of a team, made now if there are none yet."""
         team_calls = self._team_table.get((lead, count))
         if team_calls is None:
-            team_calls = self._team_table[lead, count] = TeamCalls((lead, count), self._place_at)
+            team_calls = self._team_table[lead, count] = TeamCalls((lead, count), self._calls_of)
         return team_calls
 
     def known_as(self, identity: Identity) -> TeamCalls | None:

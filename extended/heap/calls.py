@@ -38,7 +38,7 @@ def _for_alloc(call: str) -> Callable[..., None]:
 
 
 def _for_free(call: str) -> Callable[..., None]:
-    def check(x: SymmetricHeap, offset: object) -> None:
+    def check(x: SymmetricHeap, offset: object, *, called: str = "") -> None:
         _number(call, "offset", offset)
 
     return check
@@ -75,17 +75,18 @@ class SymmetricHeap:
         return await self._heap.call(called or "all_alloc", HeapCallKind.ALLOCATE, index(nbytes), index(align))
 
     @public(_for_free("free"))
-    async def free(self, offset: SupportsIndex) -> None:
+    async def free(self, offset: SupportsIndex, *, called: str = "") -> None:
         """Free what `all_alloc` gave; collective, returns when all ranks have called it.
 
         Args:
             offset: what it returned.
+            called: as of `all_alloc`.
 
         Raises:
             conduit.BadRequest: no integer; or, on all ranks, one that differs between ranks or is no block's.
             conduit.ConduitError: an earlier call was cancelled on this rank.
         """
-        await self._heap.call("free", HeapCallKind.FREE, index(offset), 0)
+        await self._heap.call(called or "free", HeapCallKind.FREE, index(offset), 0)
 
     @public(_for_alloc("global_alloc"))
     async def global_alloc(self, nbytes: SupportsIndex, align: SupportsIndex = 64, *, called: str = "") -> int:

@@ -7,6 +7,8 @@ answer down only when it is ready for the next: calls cannot be mistaken for one
 
 A rank that calls alone asks rank 0 directly; between its request and the answer any number of calls may go by.
 
+Where ranks are processes the calls travel with what their users wrote, and where, as text: no rank sees another's then.
+
 Handlers cannot send: they list what is to be sent and ask for progress.
 """
 
@@ -28,7 +30,7 @@ from extended.outgoing import RequestQueue
 from extended.program_lines import program_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from conduit import Endpoint, Token
     from extended.reporting import ReportSink
@@ -68,22 +70,31 @@ class HeapCall:
         kind: what.
         number: bytes to allocate, the offset to free, or what kind of call was cancelled.
         align: of the offset, for an allocation.
+        said: the call as its user made it, and where, if that is known.
     """
 
     rank: int
     kind: int
     number: int
     align: int
+    said: str = ""
 
     def words(self) -> tuple[int, ...]:
         """Return it as arguments of a message."""
         return self.rank, self.kind, low(self.number), high(self.number), low(self.align), high(self.align)
 
     @classmethod
-    def of_words(cls, words: tuple[int, ...]) -> HeapCall:
+    def of_words(cls, words: tuple[int, ...], said: str = "") -> HeapCall:
         """Return the call that six arguments of a message say."""
         rank, kind, *pairs = words
-        return cls(rank, kind, joined(pairs[0], pairs[1]), joined(pairs[2], pairs[3]))
+        return cls(rank, kind, joined(pairs[0], pairs[1]), joined(pairs[2], pairs[3]), said)
+
+    @classmethod
+    def several(cls, words: tuple[int, ...], said: bytes = b"") -> list[HeapCall]:
+        """Return the calls that the arguments of a message say, and its payload with what their users wrote."""
+        texts = said.decode(errors="replace").split(_BETWEEN) if said else [""] * len(words)
+        starts = range(0, len(words), WORDS)
+        return [cls.of_words(words[at : at + WORDS], text) for at, text in zip(starts, texts, strict=False)]
 
     def agrees(self, other: HeapCall) -> bool:
         """Say whether another rank's call is the same."""
@@ -99,6 +110,9 @@ class HeapCall:
 
 WORDS = 6
 """Arguments of a message that say one call."""
+
+_BETWEEN = "\0"
+_LONGEST = 240  # bytes of a call as its user made it, in a message
 
 
 class HeapCalls:
@@ -122,6 +136,8 @@ class HeapCalls:
         self._come: set[int] = set()  # ranks of `_below` whose calls have come
         self._given = False
         self._answer: tuple[int, ...] | None = None
+        self._told_calls: list[HeapCall] = []  # of the answer, where calls differ
+        self._told_in_messages = not ep.simulated
         self._busy = False
         self._number = 0  # of calls that this rank has made
         self._waits: dict[str, int] = {}  # for which of them it waits, by its name
@@ -138,7 +154,8 @@ class HeapCalls:
 
     def table(self) -> tuple[Callable[..., None], ...]:
         """Return the handlers in the order in which every rank attaches them."""
-        return self.heap_call, self.heap_answer, self.heap_asked, self.heap_told
+        told = (self.heap_call_said, self.heap_answer_said) if self._told_in_messages else ()
+        return self.heap_call, self.heap_answer, self.heap_asked, self.heap_told, *told
 
     async def call(self, name: str, kind: HeapCallKind, number: int, align: int) -> int:
         """Make a call with all ranks; return the offset that rank 0 answers.
@@ -160,11 +177,12 @@ class HeapCalls:
             raise conduit.BadRequest(f"{name}: another task of this rank is in such a call; let one task do it")
         self._busy, self._given, self._answer = True, True, None
         mine = HeapCall(self._ep.rank, kind, number, align)
+        said = "{} at {}:{}".format(called if "(" in called else mine, *program_line())
         self._called.pop(self._number - 2, None)  # others have heard of it
-        self._called[self._number] = "{} at {}:{}".format(called if "(" in called else mine, *program_line())
+        self._called[self._number] = said
         self._waits[name] = self._number
         self._number += 1
-        self._merge([mine])
+        self._merge([attrs.evolve(mine, said=said) if self._told_in_messages else mine])
         self._advance()
         await self.outgoing.send_at_once()
         try:
@@ -227,7 +245,7 @@ class HeapCalls:
         name = called.partition("(")[0]
         code, *words = answer
         if code == Answer.MISMATCH:
-            one, other = HeapCall.of_words(tuple(words[:WORDS])), HeapCall.of_words(tuple(words[WORDS:]))
+            one, other = self._told_calls or HeapCall.several(tuple(words))
             for call in (one, other):
                 if call.kind == HeapCallKind.LOST:
                     raise _lost_error(name, call)
@@ -247,9 +265,10 @@ class HeapCalls:
         return first
 
     def _told(self, call: HeapCall) -> str:
-        """Return a call as its user made it, as far as that is known: of a rank in this process, or of this one."""
+        """Return a call as its user made it, as far as that is known."""
         other = _OF_ALL.get((id(self._ep.hosts), call.rank))
-        return f"rank {call.rank} called {call if other is None else other.called(self._number - 1) or call}"
+        here = None if other is None else other.called(self._number - 1)
+        return f"rank {call.rank} called {here or call.said or call}"
 
     def called(self, number: int) -> str | None:
         """Return a call as this rank's user made it, and where; None where that is not known."""
@@ -276,14 +295,20 @@ class HeapCalls:
 
     def heap_call(self, token: Token, *words: int) -> None:
         """Request: the call of the ranks below, or two where they differ."""
-        self._come.add(token.rank)
-        self._merge([HeapCall.of_words(words[at : at + WORDS]) for at in range(0, len(words), WORDS)])
-        self._advance()
-        self.outgoing.ask()
+        self._came(token.rank, HeapCall.several(words))
+
+    def heap_call_said(self, token: Token, payload: memoryview, *words: int) -> None:
+        """Request: the same, with what users wrote."""
+        self._came(token.rank, HeapCall.several(words, bytes(payload)))
 
     def heap_answer(self, token: Token, *words: int) -> None:
         """Request: what rank 0 says."""
         self._hand_down(words)
+        self.outgoing.ask()
+
+    def heap_answer_said(self, token: Token, payload: memoryview, *words: int) -> None:
+        """Request: that calls differ, with what their users wrote."""
+        self._hand_down(words, HeapCall.several(words[1:], bytes(payload)))
         self.outgoing.ask()
 
     def heap_asked(self, token: Token, ticket: int, *words: int) -> None:
@@ -300,6 +325,16 @@ class HeapCalls:
             self._give_back(kind, words)
             self.outgoing.ask()
 
+    def _came(self, source: int, calls: list[HeapCall]) -> None:
+        self._come.add(source)
+        self._merge(calls)
+        self._advance()
+        self.outgoing.ask()
+
+    def _said(self, calls: list[HeapCall]) -> bytes:
+        """Return what users wrote, as the payload of a message."""
+        return _BETWEEN.join(_cut(call.said) for call in calls).encode()
+
     def _merge(self, calls: list[HeapCall]) -> None:
         known = sorted([*self._calls, *calls], key=lambda call: call.rank)
         self._calls = known[:1] + [call for call in known if not call.agrees(known[0])][:1]
@@ -310,9 +345,13 @@ class HeapCalls:
         if self._map is None:
             assert self._above is not None  # only the top has the map
             words = tuple(word for call in self._calls for word in call.words())
-            self.outgoing.add(self._above, self.heap_call, *words)
+            if self._told_in_messages:
+                self.outgoing.add_medium(self._above, self.heap_call_said, self._said(self._calls), *words)
+            else:
+                self.outgoing.add(self._above, self.heap_call, *words)
         elif any(call.kind != HeapCallKind.LOST for call in self._calls):  # else no rank waits for an answer
-            self._hand_down(self._decide(self._map))
+            differ = self._calls if self._told_in_messages and len(self._calls) > 1 else []
+            self._hand_down(self._decide(self._map), differ)
 
     def _decide(self, heap: HeapMap) -> tuple[int, ...]:
         call, *others = self._calls
@@ -329,12 +368,15 @@ class HeapCalls:
             return _answer(Answer.EXHAUSTED, *heap.left())
         return _answer(Answer.DONE, offset, heap.low)
 
-    def _hand_down(self, words: tuple[int, ...]) -> None:
+    def _hand_down(self, words: tuple[int, ...], differ: Sequence[HeapCall] = ()) -> None:
         self._calls, self._given = [], False
         self._come.clear()
-        self._answer = words
+        self._answer, self._told_calls = words, list(differ)
         for rank in self._below:
-            self.outgoing.add(rank, self.heap_answer, *words)
+            if differ:
+                self.outgoing.add_medium(rank, self.heap_answer_said, self._said(self._told_calls), *words)
+            else:
+                self.outgoing.add(rank, self.heap_answer, *words)
         if self._lost is not None:
             self._decline(self._lost)
 
@@ -346,6 +388,11 @@ class HeapCalls:
         self._given = True
         self._merge([self._lost_call(kind)])
         self._advance()
+
+
+def _cut(said: str) -> str:
+    """Return what of a user's call a message has room for."""
+    return said.encode()[:_LONGEST].decode(errors="ignore").replace(_BETWEEN, " ")
 
 
 def _answer(code: Answer, first: int, second: int) -> tuple[int, ...]:

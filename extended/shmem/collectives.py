@@ -9,7 +9,7 @@ import numpy as np
 import conduit
 import extended
 from conduit.words import many
-from extended.front_ends import integer, public, shown
+from extended.front_ends import integer, name_calls, public, shown
 from extended.mistaken_operations import write_instead
 from extended.shmem import arguments
 from extended.shmem.constants import OP
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from extended.shmem.arguments import Array
 
 _KINDS = {"and": "iu", "or": "iu", "xor": "iu", "max": "iuf", "min": "iuf", "sum": "iufc", "prod": "iufc"}
+
+name_calls("broadcast", ["pe.broadcast"])
+name_calls("all_gather", ["pe.fcollect", "pe.collect"])
+name_calls("all_to_all", ["pe.alltoall", "pe.alltoalls"])
+name_calls("all_reduce", ["pe.reduce", *(f"pe.{name}_reduce" for name in _KINDS)])
 
 
 class ShmemCollectives(Base):
@@ -42,19 +47,19 @@ class ShmemCollectives(Base):
 
         async def meet() -> None:
             await self.CTX_DEFAULT.stream("ctx.quiet").complete()
-            await self._x.barrier()
+            await self._x.barrier(called="pe.barrier_all")
 
         return meet()
 
     @public("pe")
     def sync_all(self) -> Any:
         """Wait until all PEs are here; completes no put."""
-        return self._x.barrier()
+        return self._x.barrier(called="pe.sync_all")
 
     @public("pe")
     def sync(self, team: Any = None) -> Any:
         """Wait until all PEs of a team are here; completes no put."""
-        return self._team("pe.sync", team).barrier()
+        return self._team("pe.sync", team).barrier(called="pe.sync")
 
     @public("pe")
     def broadcast(self, target: Any, source: Any, root: Any, size: Any = None, team: Any = None) -> Any:
@@ -78,7 +83,7 @@ class ShmemCollectives(Base):
         count = arguments.elements(call, size, {"target": there.size, "source": here.size})
 
         async def copy() -> None:
-            found = await members.broadcast(here[:count] if members.rank == first else None, first)
+            found = await members.broadcast(here[:count] if members.rank == first else None, first, called=call)
             if found.size != count or found.dtype != there.dtype:
                 raise extended.CollectiveMismatch(
                     f"{call}: PE {members.rank} wants {many(count, 'element')} of dtype {there.dtype}, and the root, "
@@ -111,7 +116,7 @@ class ShmemCollectives(Base):
         out = there[: count * members.size].reshape(members.size, count)
 
         async def gather() -> None:
-            await members.all_gather(here[:count], out=out)
+            await members.all_gather(here[:count], out=out, called=call)
 
         return gather()
 
@@ -124,7 +129,7 @@ class ShmemCollectives(Base):
         count = arguments.elements(call, here.size if size is None else size, {"source": here.size})
 
         async def gather() -> None:
-            counts = await members.all_gather(np.int64(count))
+            counts = await members.all_gather(np.int64(count), called=call)
             total, most = int(counts.sum()), int(counts.max())
             if total > there.size:
                 raise conduit.BadRequest(
@@ -133,7 +138,7 @@ class ShmemCollectives(Base):
                 )
             padded = np.zeros(most, here.dtype)  # the layer below gathers rows of one size
             padded[:count] = here[:count]
-            rows = await members.all_gather(padded)
+            rows = await members.all_gather(padded, called=call)
             self._x.ep.charge(copied=total * here.itemsize)
             there[:total] = np.concatenate([row[:many] for row, many in zip(rows, counts, strict=True)])
 
@@ -178,7 +183,7 @@ class ShmemCollectives(Base):
         out, given = (each[: members.size * count].reshape(shape) for each in (there, here))
 
         async def exchange() -> None:
-            await members.all_to_all(given, out=out)
+            await members.all_to_all(given, out=out, called=call)
 
         return exchange()
 
@@ -195,7 +200,7 @@ class ShmemCollectives(Base):
         count = arguments.elements(call, size, {"target": there.size, "source": here.size})
 
         async def reduce() -> None:
-            await members.all_reduce(here[:count], name, out=there[:count])
+            await members.all_reduce(here[:count], name, out=there[:count], called=call)
 
         return reduce()
 

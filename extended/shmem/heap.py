@@ -248,7 +248,7 @@ class ShmemAllocation:
 
         async def release() -> None:
             await self.CTX_DEFAULT.stream("ctx.quiet").complete()
-            await self._x.free(block.offset)
+            await self._x.free(block.offset, called=f"{call}(offset={block.offset})")
             self._blocks.drop(block)
 
         return release()

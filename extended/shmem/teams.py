@@ -8,7 +8,7 @@ import attrs
 
 import conduit
 import extended
-from extended.front_ends import integer, public, shown
+from extended.front_ends import integer, name_calls, public, shown
 from extended.shmem import arguments
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 
 _CONFIG = ("num_contexts",)
+
+name_calls("split", ["team.split_strided"])
+name_calls("destroy", ["team.destroy"])
 
 
 @attrs.define(eq=False)
@@ -165,7 +168,7 @@ class ShmemTeam:
     @public("team")
     def sync(self) -> Any:
         """Wait until all PEs of the team are here; completes no put."""
-        return self.members("team.sync").barrier()
+        return self.members("team.sync").barrier(called="team.sync")
 
     @public("team")
     def destroy(self) -> Any:
@@ -175,7 +178,7 @@ class ShmemTeam:
     async def _destroy(self, state: TeamState | None) -> None:
         if state is not None and not state.predefined:
             state.ended = True
-            await state.members.destroy()
+            await state.members.destroy(called="team.destroy")
 
     async def __aenter__(self) -> ShmemTeam:
         return self
@@ -189,7 +192,9 @@ class ShmemTeam:
 async def _split(state: TeamState, chosen: range, config: dict[str, int]) -> ShmemTeam:
     rank = state.members.rank
     inside = rank in chosen
-    made = await state.members.split(0 if inside else None, key=chosen.index(rank) if inside else 0)
+    made = await state.members.split(
+        0 if inside else None, key=chosen.index(rank) if inside else 0, called="team.split_strided"
+    )
     if made is None:
         return ShmemTeam()
     if made.size != len(chosen):

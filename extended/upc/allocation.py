@@ -108,7 +108,8 @@ class UpcAllocation:
             conduit.BadRequest: no array, one that was freed, or another one than on other threads.
         """
         await self.runtime.fence()
-        await self.runtime.x.free(a.description.offset)
+        offset = a.description.offset
+        await self.runtime.x.free(offset, called=f"t.all_free(offset={offset})")
         self.runtime.freed[a.description.id] = "by t.all_free"
 
     @public("t", _for_global_alloc)

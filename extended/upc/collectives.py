@@ -15,7 +15,7 @@ import numpy as np
 
 import conduit
 from conduit.words import many
-from extended.front_ends import integer, public, shown
+from extended.front_ends import integer, name_calls, public, shown
 from extended.upc import operators
 from extended.upc.array import SharedArray, refuse_read
 from extended.upc.places import Spot, check_array, size, spot
@@ -131,6 +131,10 @@ def _for_all_sort(t: UpcCollectives, a: Any) -> tuple[Any, ...]:
     return t, array
 
 
+name_calls("broadcast", ["t.all_broadcast"])
+name_calls("all_gather", ["t.all_gather_all", "t.all_prefix_reduce"])
+
+
 class UpcCollectives:
     """The calls that all threads make together; each is a fence, and a barrier before and after.
 
@@ -170,7 +174,7 @@ class UpcCollectives:
         """
         me = await self._begin("t.all_broadcast")
         data = self._bytes(src) if me == src.owner else None
-        self._own(dst, nbytes)[...] = await self.runtime.x.broadcast(data, root=src.owner)
+        self._own(dst, nbytes)[...] = await self.runtime.x.broadcast(data, root=src.owner, called="t.all_broadcast")
         await self._end("t.all_broadcast")
 
     @public("t", _from_one("t.all_scatter", True))
@@ -221,7 +225,7 @@ class UpcCollectives:
             conduit.BadRequest: a wrong argument, or a part that is too short.
         """
         await self._begin("t.all_gather_all")
-        found = await self.runtime.x.all_gather(self._own(src, nbytes))
+        found = await self.runtime.x.all_gather(self._own(src, nbytes), called="t.all_gather_all")
         self._own(dst, found.size)[...] = found.reshape(-1)
         await self._end("t.all_gather_all")
 
@@ -307,7 +311,8 @@ class UpcCollectives:
         if layout.size:
             own = operators.totals(op, src.memory.local, layout.block)
             most = -(-layout.most() // layout.block)
-            found = np.roll(await self.runtime.x.all_gather(_padded(own, most)), -layout.first, 0)
+            rows = await self.runtime.x.all_gather(_padded(own, most), called="t.all_prefix_reduce")
+            found = np.roll(rows, -layout.first, 0)
             blocks = -(-layout.size // layout.block)
             before = op.scan(np.ascontiguousarray(found.swapaxes(0, 1)).reshape(-1)[:blocks])
             turn = (me - layout.first) % layout.threads

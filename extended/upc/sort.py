@@ -13,12 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from extended.front_ends import name_calls
+
 if TYPE_CHECKING:
     from extended import Handle
     from extended.upc.array import SharedArray
     from extended.upc.runtime import Runtime
 
 _ALIGN = 64
+_CALL = "t.all_sort"
+
+name_calls("all_gather", [_CALL])
 
 
 async def sort(runtime: Runtime, array: SharedArray) -> None:
@@ -33,9 +38,9 @@ async def sort(runtime: Runtime, array: SharedArray) -> None:
     mine = np.sort(array.memory.local)
     ends = np.searchsorted(mine, await _splitters(runtime, mine, array), side="right")
     ends = np.concatenate(([0], ends, [len(mine)]))
-    counts = np.asarray(await x.all_gather(np.diff(ends)))  # counts[i, k]: from thread i to thread k
+    counts = np.asarray(await x.all_gather(np.diff(ends), called=_CALL))  # counts[i, k]: from thread i to thread k
     room = int(counts.sum(0).max()) * size
-    scratch = await x.all_alloc(room, _ALIGN)
+    scratch = await x.all_alloc(room, _ALIGN, called=f"{_CALL}()")
     before = counts[:me].sum(0)  # where this thread's begin at each other
     handles: list[Handle[Any]] = []
     for thread in range(threads):
@@ -43,12 +48,12 @@ async def sort(runtime: Runtime, array: SharedArray) -> None:
             part = mine[ends[thread] : ends[thread + 1]]
             handles.append(await x.put_nb(thread, scratch + int(before[thread]) * size, part.view(np.uint8)))
     await x.wait_all(handles)
-    await x.barrier()
+    await x.barrier(called=_CALL)
     arrived = int(counts[:, me].sum())
     come = np.sort(runtime.ep.segment[scratch : scratch + arrived * size].view(array.dtype))
     first = int(counts.sum(0)[:me].sum())
     array.store(np.arange(first, first + arrived, dtype=np.int64), come)
-    await x.free(scratch)
+    await x.free(scratch, called=f"{_CALL}()")
 
 
 async def _splitters(runtime: Runtime, mine: Any, array: SharedArray) -> Any:
@@ -58,7 +63,7 @@ async def _splitters(runtime: Runtime, mine: Any, array: SharedArray) -> Any:
     sample = np.zeros(threads, mine.dtype)
     if len(mine):
         sample[:] = mine[places]
-    samples = np.asarray(await runtime.x.all_gather(sample))
+    samples = np.asarray(await runtime.x.all_gather(sample, called=_CALL))
     layout = array.memory.layout
     known = np.sort(np.concatenate([samples[thread] for thread in range(threads) if layout.count(thread)]))
     return known[np.arange(1, threads) * len(known) // threads]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import conduit
 from conduit.words import is_a
 from extended import Extended, Team
-from extended.front_ends import integer, shown
+from extended.front_ends import integer, name_calls, shown
 from extended.windows.buffers import MOST, dtype_of
 from extended.windows.locks import WORDS
 from extended.windows.service import attached
@@ -25,6 +25,12 @@ _ALIGNED = 8
 
 _ELSEWHERE = -1
 """In the place of an offset: the memory is not in the segment."""
+
+_FREE = "win.Free"
+
+for _call in ("split", "all_gather", "broadcast", "destroy"):
+    name_calls(_call, ["Win.Allocate", "Win.Create"])
+name_calls("destroy", [_FREE])
 
 
 @attrs.frozen
@@ -173,16 +179,17 @@ async def make(comm: Team, mine: Wanted, call: Call) -> Made:
     """
     x = await Extended.attach(comm.ep)
     service = await attached(x)
-    team = await comm.split(0, comm.rank)
+    team = await comm.split(0, comm.rank, called=mine.call)
     assert team is not None
     slot = service.open()
     try:
-        rows = await team.all_gather(np.array(mine.words(_place(x, mine.array), slot), np.int64))
+        words = np.array(mine.words(_place(x, mine.array), slot), np.int64)
+        rows = await team.all_gather(words, called=mine.call)
         _agree(mine.call, rows)
         size = int(rows[:, 2].max()) if mine.array is None else 0
         block = await _allocate(x, team, mine.call, size)
     except conduit.BadRequest:
-        await team.destroy()
+        await team.destroy(called=mine.call)
         raise
     word = block + -(-size // _ALIGNED) * _ALIGNED
     x.ep.segment[word : word + WORDS] = 0
@@ -232,9 +239,9 @@ async def _allocate(x: Extended, team: Team, call: str, nbytes: int) -> int:
             try:
                 told[0] = await x.global_alloc(size)
             finally:
-                offset = int(await team.broadcast(told[0], root=0))
+                offset = int(await team.broadcast(told[0], root=0, called=call))
         else:
-            offset = int(await team.broadcast(None, root=0))
+            offset = int(await team.broadcast(None, root=0, called=call))
     except conduit.BadRequest as error:
         raise conduit.BadRequest(f"{call}: no room for {nbytes} bytes on each rank: {error}") from None
     if offset == _ELSEWHERE:
@@ -247,9 +254,9 @@ async def _allocate(x: Extended, team: Team, call: str, nbytes: int) -> int:
 async def give_back(x: Extended, shape: WindowShape) -> None:
     """Free the memory of a window and end its team, after a barrier; collective."""
     team = shape.team
-    await team.barrier()
+    await team.barrier(called=_FREE)
     if team.size == x.size:
-        await x.free(shape.block)
+        await x.free(shape.block, called=f"{_FREE}()")
     elif team.rank == 0:
         await x.global_free(shape.block)
-    await team.destroy()
+    await team.destroy(called=_FREE)

@@ -73,7 +73,7 @@ class Win(Access, Active, Passive):
     async def _make(cls, comm: Team, mine: Any, made: Call) -> Win:
         window = await make(comm, mine, made)
         win = cls(window)
-        await window.shape.team.barrier()  # nobody sends before all can serve
+        await window.shape.team.barrier(called=made.name)  # nobody sends before all can serve
         return win
 
     @public("win")

@@ -102,3 +102,15 @@ def test_wrong_spec_is_refused_before_pytest_runs(command, suite):
         "conduit conform: conduit 'loggp' has no option 'slot' (did you mean slots?); its options are: "
     )
     assert suite[0] == []
+
+
+def test_a_network_on_which_the_suite_would_not_come_to_its_end_is_refused(command, suite):
+    """A user has written 1 for a microsecond."""
+    assert command("conform", "loggp:L=1") == (
+        2,
+        "",
+        "conduit conform: a round trip on 'loggp:L=1' takes 2 s of simulated time, and the suite's programs can wait "
+        "for at most 0.001 s; give other options: a time without a unit is in seconds, write 1us for a microsecond\n",
+    )
+    assert not suite[0]
+    assert command("conform", "loggp:L=1us").status == 0

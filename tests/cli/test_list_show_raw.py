@@ -213,3 +213,11 @@ def test_columns_are_closer_in_a_terminal_that_is_too_narrow(monkeypatch, capsys
         assert [line.split() for line in lines[3:5]] == [list(map(str, row)) for row in rows]
     assert "1000000   1000001" in shown[120][3]
     assert "1000000 1000001" in shown[80][3]
+
+
+@pytest.mark.parametrize("words", [("list",), ("show", "loggp"), ("raw", "toy"), ("explain", "--conduit", "loggp")])
+def test_a_table_that_is_piped_has_no_blanks_at_the_ends_of_its_lines(command, toy, words):
+    status, out, _ = command(*words)
+    assert status == 0
+    assert [line for line in out.splitlines() if line != line.rstrip()] == []
+    assert any("─" in line for line in out.splitlines())  # there is a table

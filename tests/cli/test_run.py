@@ -337,6 +337,42 @@ def test_two_results_in_one_file_are_refused_before_it_runs(run, tmp_path):
     assert run(source, "--json", str(path), "--trace", str(tmp_path / "other")).status == 0
 
 
+def test_a_result_that_the_report_would_overwrite_is_refused_before_it_runs(run, tmp_path):
+    source = 'print("runs")\nasync def main(ep): pass\n'
+    folder = tmp_path / "D"
+    for path in (folder / "report.html", folder, folder / "loggp" / "report.html", folder / ".." / "D" / "ranks.svg"):
+        for option in ("json", "trace", "full-report"):
+            folder.joinpath("loggp").mkdir(parents=True, exist_ok=True)
+            if path == folder:
+                folder.joinpath("loggp").rmdir()
+                folder.rmdir()
+            assert run(source, "--report", str(folder), f"--{option}", str(path)) == (
+                2,
+                "",
+                f"conduit run: --{option} {path} and --report {folder} would be written to one place; name another "
+                "for one of them\n",
+            )
+    folder.mkdir(exist_ok=True)
+    assert run(source, "--report", str(folder), "--json", str(folder / "counts.json")).status == 0
+    assert {"report.html", "counts.json"} <= {each.name for each in folder.iterdir()}
+
+
+def test_full_report_is_printed_for_a_hyphen(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source = "async def main(ep): await ep.block_until(lambda: False, what='news')"
+    status, out, err = run(source, "--ranks", "6", "--full-report", "-")
+    assert status == 1
+    assert [line.partition(":")[0] for line in out.splitlines()[-6:]] == [f"rank {rank}" for rank in range(6)]
+    assert "nothing can happen any more" in err
+    assert not (tmp_path / "-").exists()
+    refused = run(source, "--full-report", "-", "--json", "-")
+    assert refused == (
+        2,
+        "",
+        "conduit run: --json - and --full-report - would both be printed; name a file for one of them\n",
+    )
+
+
 def test_full_report_of_a_job_that_ends_well_is_not_written(run, tmp_path):
     assert run("async def main(ep): pass", "--full-report", str(tmp_path / "report.txt"))[0] == 0
     assert not list(tmp_path.glob("report.txt"))

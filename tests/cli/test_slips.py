@@ -333,6 +333,16 @@ LINES = {
     EXTENDED + "h = await x.get_nb(1, 0, 8)\n    for each in h: pass": (
         "h is a Handle: write `await h` for its result"
     ),
+    EXTENDED + "h = await x.get_nb(1, 0, 8)\n    len(h)": "h is a Handle: write `await h` for its result",
+    EXTENDED + "h = await x.get_nb(1, 0, 8)\n    h.shape": (
+        "h is a Handle: write `await h` for its result, which has shape"
+    ),
+    EXTENDED + "h = await x.get_nb(1, 0, 8)\n    h.dtype": (
+        "h is a Handle: write `await h` for its result, which has dtype"
+    ),
+    EXTENDED + "h = await x.get_nb(1, 0, 8)\n    print(h.sum())": (
+        "h is a Handle: write `await h` for its result, which has sum"
+    ),
     # A wrong number of arguments.
     CORE + "await ep.request_short()": "ep.request_short takes (dest, handler, *args)",
     CORE + "await ep.poll(1)": "ep.poll takes no arguments",
@@ -344,6 +354,8 @@ LINES = {
     EXTENDED + "await x.get(1, 2, 3, 4)": "x.get takes (dest, offset, nbytes=None, *, out=None)",
     EXTENDED + "await x.get(1, 2, offset=3)": "x.get takes (dest, offset, nbytes=None, *, out=None)",
     EXTENDED + "await x.split()": "x.split takes (color, key=0)",
+    EXTENDED + "await x.barrier(1, 2)": "x.barrier takes (id=None)",
+    EXTENDED + "await x.all_gather()": "x.all_gather takes (array, *, out=None, algorithm=None)",
     MPI + "await comm.Recv()": "comm.Recv takes (buf, source=ANY_SOURCE, tag=ANY_TAG, status=None)",
     MPI + "await comm.Reduce(b, root=0)": "comm.Reduce takes (sendbuf, recvbuf, op=..., root=0, algorithm='')",
     SHMEM + "await pe.put(a)": "pe.put takes (target, source, pe, size=None, ctx=None)",
@@ -1038,7 +1050,7 @@ def test_a_message_of_mpi_with_another_tag_is_told(shown):
     lines = shown(
         MPI + "if comm.rank == 0: await comm.Send(b, dest=1, tag=7)\n    else: await comm.Recv(b, source=0, tag=8)"
     )
-    assert lines[-1] == "    1 message from rank 0, tag 7, on MPI_COMM_WORLD: no receive asks for it"
+    assert lines[-1] == "    1 message from rank 0, tag 7, on MPI_COMM_WORLD, sent at prog.py:6: no receive asks for it"
 
 
 def test_other_counts_in_a_collective_call_of_mpi_are_told_what_to_do(shown):
@@ -1491,7 +1503,8 @@ IN_ORDER = ": all of them must make the same calls in the same order"
         (
             SHMEM + "if pe.my_pe(): await pe.barrier_all()\n    else: await pe.sum_reduce(a, a)",
             3,
-            "rank 0 is in all_reduce(op=sum, (4,), int64) at prog.py:5, ranks 1-2 are in a barrier at prog.py:4",
+            "rank 0 is in pe.sum_reduce(op=sum, (4,), int64) at prog.py:5, ranks 1-2 are in pe.barrier_all at "
+            "prog.py:4",
         ),
     ],
 )

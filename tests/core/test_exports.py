@@ -121,6 +121,6 @@ def test_dir_shows_the_public_names_alone():
 def test_a_name_that_is_not_there_is_refused_with_what_is_like_it():
     assert not hasattr(conduit, "nothing_like_it")
     with pytest.raises(
-        AttributeError, match=r"\Amodule 'conduit' has no attribute 'Endpont'; .*did you mean Endpoint\?"
+        AttributeError, match=r"\Amodule 'conduit' has no attribute 'Endpont'; did you mean Endpoint\?\Z"
     ):
         conduit.Endpont  # noqa: B018

@@ -1,6 +1,7 @@
 """Copies of a job that a launcher has started are noticed, once, and nothing else is."""
 
 import warnings
+from types import SimpleNamespace
 
 import pytest
 import trio
@@ -81,7 +82,7 @@ def test_inside_trio_the_line_that_awaits_the_job_is_warned(environment):
 
 def test_a_rank_of_real_processes_may_simulate_too(environment):
     environment.setenv("PMI_SIZE", "4")
-    environment.setattr(output, "_SPEECH", [object()])
+    environment.setattr(output, "_SPEECH", [SimpleNamespace(rank=0)])
     assert warned() == []
 
 

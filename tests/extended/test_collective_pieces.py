@@ -18,6 +18,8 @@ from extended.collectives.signature import (
     ALGORITHMS,
     CALLS,
     HEAD_WORDS,
+    NAMES,
+    PLACED,
     TEXT_BYTES,
     CollectiveMismatch,
     chosen_of,
@@ -26,10 +28,12 @@ from extended.collectives.signature import (
     flags_of,
     key,
     line_of,
+    name_of,
     named,
     read_description,
     sign,
     text_of,
+    with_name,
     with_piece,
 )
 from extended.collectives.team_calls import TeamTable
@@ -308,3 +312,28 @@ def test_a_deadlock_names_the_call_and_the_rank_that_has_not_come(name, who):
     with pytest.raises(conduit.Deadlock, match=rf"(?s)rank 1: .*waits for {who}.* rank 0") as caught:
         conduit.run(main, ranks=2, conduit="loggp")
     assert "something else" in str(caught.value)
+
+
+def test_names_of_front_ends_for_one_call_are_told_apart_in_messages():
+    import extended.shmem
+    import extended.upc
+    import extended.windows  # noqa: F401
+
+    assert "pe.sum_reduce" in NAMES["all_reduce"]
+    for call, names in NAMES.items():
+        for name in names:
+            words = with_name(sign(call, "", 0, "(4,)", 7), name).words
+            assert words[0] < 1 << 31
+            assert name_of(words) == name
+            assert key(words) == key(sign(call, "", 0, "(4,)", 7).words)
+            assert (line_of(words), text_of(words), flags_of(words)) == (7, b"(4,)", PLACED)
+
+
+def test_the_name_stays_where_the_root_adds_a_description():
+    words = described(with_name(sign("broadcast", "", 2, ""), "pe.broadcast"), "tree", b"x", number=True).words
+    assert named(words) == "pe.broadcast(root=2)"
+    assert (chosen_of(words), text_of(words)) == ("tree", b"x")
+
+
+def test_a_name_that_this_process_does_not_know_is_told_as_the_call():
+    assert named(with_name(sign("scan", "", 0, "(4,)"), "z.scan").words) == "scan((4,))"

@@ -118,7 +118,7 @@ def test_the_poll_for_which_messages_wait_is_that_of_the_conduit(tmp_path):
     given_set = {"L": 2e-6, "o_s": 1e-6, "o_r": 1e-6, "g": 4e-6, "G": 4e-9}
     found, text = _measured(tmp_path, _spec(1.234e-6, **given_set))
     assert found["L"]["because"] == "messages wait up to a poll (1.234 us) until they are found"
-    assert " B   poll                     1.234 " in text
+    assert " B   poll                     1.234\n" in text
 
 
 def test_the_time_of_all_iterations_is_not_shown_and_every_figure_has_its_digits(tmp_path):

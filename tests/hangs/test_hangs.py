@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import trio
 
 import conduit
 
@@ -69,6 +70,7 @@ def check(name, network, ranks):
     lines = str(error).splitlines()
     named = set().union(*map(ranks_of, lines[:5]))
     assert len(lines) <= 25, error
+    assert "a mistake of the network" not in lines[0]
     for rank in hang.causes(ranks // 2, ranks):
         assert rank in named, f"rank {rank} is not in the first five lines\n{error}"
     for number in hang.lines:
@@ -89,3 +91,22 @@ def test_the_rank_and_line_of_the_cause_stand_in_the_first_five_lines(name, netw
 def test_the_same_of_a_thousand_ranks(name, network):
     check(name, network, MOST.get(network, 1024))
     gc.collect()  # a job of a thousand ranks is 100 MB
+
+
+def test_tasks_of_one_name_stand_in_the_order_of_their_lines():
+    async def one(ep, number):
+        if number % 2:
+            await ep.block_until(lambda: False, what="an odd one")
+        else:
+            await ep.block_until(lambda: False, what="an even one")
+
+    async def main(ep):
+        async with trio.open_nursery() as nursery:
+            for number in range(20):
+                nursery.start_soon(one, ep, number)
+
+    with pytest.raises(conduit.Deadlock) as caught:
+        conduit.run(main, ranks=1)
+    told = re.findall("an (odd|even) one", str(caught.value))
+    assert told == sorted(told, reverse=True), told
+    assert set(told) == {"odd", "even"}

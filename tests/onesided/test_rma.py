@@ -403,3 +403,29 @@ def test_two_tasks_of_a_rank_wait_for_their_own(inline):
         return sorted(finished)
 
     assert run(main, spec=f"late:inline={inline}").values[0] == [(number, number) for number in range(5)]
+
+
+@pytest.mark.parametrize(("call", "missing"), [("put", "free"), ("get", "done")])
+def test_an_operation_that_the_network_never_ends_is_told_as_its_mistake(monkeypatch, call, missing):
+    from late_network import LateUnit
+
+    async def main(ep):
+        if ep.rank == 0:
+            done = Count()
+            await getattr(ep.rma, call)(1, 0, bytearray(8), done)
+            await ep.block_until(lambda: done.got)
+
+    def put(self, dest, places, data, free, done):
+        """Begin, and forget it."""
+
+    def get(self, dest, places, free, done):
+        """Free the CPU, and forget the rest."""
+        self.port.kernel.at(self.port.cpu.now(), free)
+
+    monkeypatch.setattr(LateUnit, call, {"put": put, "get": get}[call])
+    with pytest.raises(conduit.Deadlock) as caught:
+        run(main)
+    assert caught.value.report.head.endswith(
+        f"(LateUnit on rank 0 has begun an operation and never called {missing}(): a mistake of the network, not of "
+        "the program)"
+    )

@@ -120,3 +120,25 @@ def test_D1_what_blocks_after_the_end_is_shown_at_its_line_too():
     report = _report(conduit.Deadlock, main, "loggp", ranks=3)
     assert re.fullmatch(rf"rank 1: {re.escape(__file__)}:{line} in progress: waits for x since [0-9.]+ us", report[1])
     assert report[2].startswith("ranks 0, 2, each: its main has returned: waits for the other ranks to return since ")
+
+
+def test_a_report_that_is_cut_keeps_what_is_to_be_done():
+    async def main(ep):
+        if ep.rank:
+            await trio.sleep_forever()
+        async with trio.open_nursery() as nursery:
+            for letter in "abcdefghijklmnopqrstuvwxyz":
+                nursery.start_soon(wait, ep, letter, name=letter)
+
+    async def wait(ep, letter):
+        await ep.block_until(lambda: False, what=letter, ranks=[1])
+
+    lines = _report(conduit.Deadlock, main, "loggp", ranks=2)
+    assert len(lines) == 25
+    assert lines[-2] == (
+        "... and 7 lines more; `conduit run --full-report FILE` writes all, and the error's `report` has it"
+    )
+    assert lines[-1] == (
+        "in a wait of Trio's own nothing is polled, and only a poll runs handlers: wait with `await "
+        "ep.block_until(predicate)`, for an event with `await ep.block_until(event.is_set)`"
+    )

@@ -22,14 +22,17 @@ async def main(ep):
     await ep.block_until(lambda: len(got) == 20)
 print(conduit.run(main, conduit="loggp").digest)
 """
-TWICE = "send = P.send\nP.send = lambda s, d, n, m, then: send(s, d, n, m, lambda: (then(), then()))"
-AT_ONCE = "P.send = lambda s, d, n, m, then: s.inject(d, n, m, then)"
+TWICE = "send = P.send\nP.send = P.send_request = lambda s, d, n, m, then: send(s, d, n, m, lambda: (then(), then()))"
+AT_ONCE = "P.send = P.send_request = lambda s, d, n, m, then: s.inject(d, n, m, then)"
 SAME_SLOT = "P.acquire = lambda s, d: (s.free.setdefault(d, []), 0)[1]"
 AHEAD = """
 def come_in(self, reach, train, busy, arrive):
     arrive()
 P.come_in = come_in
-P.send = lambda s, d, n, m, then: (s.inject(d, n, m, lambda: None), s.port.kernel.at(s.port.cpu.now(), then))
+def send(self, dest, slot, message, then):
+    self.inject(dest, slot, message, lambda: None)
+    self.port.kernel.at(self.port.cpu.now(), then)
+P.send = P.send_request = send
 """
 RESUMES = "begin = P.begin_pass\nP.begin_pass = lambda s: (begin(s), s.port.resume_pass())"
 

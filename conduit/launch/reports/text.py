@@ -15,6 +15,7 @@ from conduit.launch.reports.words import common, counted, named, ranges, shorten
 from conduit.words import many
 
 _MOST = 25  # lines
+_ADVICE = 8  # lines of what is to be done, which a report that is cut keeps
 _APART = 4  # ranks of one line and kind of wait that are shown one by one
 _STEPS = 5  # of a cycle that are shown
 _OF_EACH = 3  # lines of each of several causes, so that the first five lines name two of them
@@ -34,9 +35,12 @@ _MORE = "`conduit run --full-report FILE` writes all, and the error's `report` h
 
 def brief(report: Report) -> str:
     """Return the report in at most 25 lines for a cause that is simple, whatever the number of ranks."""
-    lines = _Text(report).brief()
-    if len(lines) > _MOST:
-        lines[_MOST - 1 :] = [f"... and {many(len(lines) - _MOST + 1, 'line')} more; {_MORE}"]
+    text = _Text(report)
+    lines, advice = text.brief(), text.advice()[:_ADVICE]
+    room = _MOST - len(advice)
+    if len(lines) > room:
+        lines[room - 1 :] = [f"... and {many(len(lines) - room + 1, 'line')} more; {_MORE}"]
+    lines += advice
     return shorten("\n".join(lines), _files(report))
 
 
@@ -71,9 +75,9 @@ class _Text:
         apart = [line for bucket in buckets for line in self._bucket(bucket)]
         if len(lines) + len(apart) > _MOST:
             apart = self._by_line(rest)
-        return lines + apart + self._advice()
+        return lines + apart
 
-    def _advice(self) -> list[str]:
+    def advice(self) -> list[str]:
         """Return what is to be done, each thing once, whatever the number of ranks."""
         said = dict.fromkeys(text for rank in self._report.ranks for text in rank.advice)
         deaf = [rank for rank in self._report.ranks if rank.running and not rank.polls]
@@ -93,7 +97,7 @@ class _Text:
                 lines.append(f"    {_waiters(cause, self._first(cause), all_of_them=True)}")
         for rank in report.ranks:
             lines += _indented(f"rank {rank.rank}", self._lines(rank))
-        return lines + self._advice()
+        return lines + self.advice()
 
     # -- causes --------------------------------------------------------------------------------------
 

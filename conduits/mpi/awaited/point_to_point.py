@@ -81,14 +81,13 @@ class PointToPoint(CommBase):
             dest.__class__ is int and tag.__class__ is int and 0 <= dest < len(plain.group) and 0 <= tag <= TAG_UB
         ):
             dest, tag = self._peer(dest, "Send", "dest"), self._tag(tag, "Send")
-        process = self.process
-        assert process is not None
-        return process._guarded_send(call_guard("Comm.Send"), self, data, dest, tag)
+        return self.process._guarded_send(call_guard("Comm.Send"), self, data, dest, tag)  # type: ignore[union-attr]
 
     @checked_call(_sending("Ssend"))
     async def Ssend(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send; returns when, besides, the receive has begun."""
         begun = await self._running().call(self.plain.Issend, buf, dest, tag)
+        self._running().has_sent(self, "Ssend", dest, tag)
         if not begun.over or begun.error is not None:
             await self._running().sent(begun, self, "Ssend", dest, tag)
 
@@ -100,6 +99,7 @@ class PointToPoint(CommBase):
             MpiError: there is no room in it.
         """
         begun = await self._running().call(self.plain.Ibsend, buf, dest, tag)
+        self._running().has_sent(self, "Bsend", dest, tag)
         if not begun.over or begun.error is not None:
             await self._running().sent(begun, self, "Bsend", dest, tag)
 
@@ -107,6 +107,7 @@ class PointToPoint(CommBase):
     async def Rsend(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send what is to be received by a receive that has begun; ends the job where it has not."""
         begun = await self._running().call(self.plain.Irsend, buf, dest, tag)
+        self._running().has_sent(self, "Rsend", dest, tag)
         if not begun.over or begun.error is not None:
             await self._running().sent(begun, self, "Rsend", dest, tag)
 
@@ -163,9 +164,9 @@ class PointToPoint(CommBase):
         ):  # fmt: skip
             source = self._peer(source, "Recv", "source", any_source=True)
             tag = self._tag(tag, "Recv", any_tag=True)
-        process = self.process
-        assert process is not None
-        return process._guarded_receive(call_guard("Comm.Recv"), self, data, source, tag, status)
+        return self.process._guarded_receive(  # type: ignore[union-attr]
+            call_guard("Comm.Recv"), self, data, source, tag, status
+        )
 
     @checked_call(_receiving("Irecv"))
     async def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
@@ -244,12 +245,14 @@ class PointToPoint(CommBase):
 
     async def _isend(self, call: str, buf: memoryview, dest: int, tag: int) -> Request:
         begun = await self._running().call(getattr(self.plain, call), buf, dest, tag)
+        self._running().has_sent(self, call, dest, tag)
         return self._request(begun, self._sends(call, dest, tag), dest)
 
     def _send_init(self, call: str, buf: Any, dest: int, tag: int) -> Prequest:
         what = bytes_of(buf, call)
         peer, number = self._peer(dest, call, "dest"), self._tag(tag, call)
         made = getattr(self._alive(call), call)(what, peer, number)
+        self._running().sends_again()
         return self._persistent(made, self._sends(call, peer, number), peer)
 
     async def _exchange(
@@ -266,6 +269,7 @@ class PointToPoint(CommBase):
             return plain.Irecv(into, source, recvtag), plain.Isend(data, dest, sendtag)
 
         receive, send = await process.call(begin)
+        process.has_sent(self, call, dest, sendtag)
         if not (receive.over and send.over):
             words = f"{self._sends(call, dest, sendtag)} and {self._receives('', source, recvtag)[5:]}"
             ranks = [*self.ranks_of(dest), *self.ranks_of(source)]

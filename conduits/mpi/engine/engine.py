@@ -110,7 +110,8 @@ class Engine:
         self.digest_log: DigestSink | None = None
         self._posted: dict[int, list[Receive]] = {}
         self._unexpected: dict[int, list[IncomingMessage]] = {}
-        self._sends = self._receives = 0
+        self._sends = self._receives = self._cancelled = 0
+        self._extracted = 0  # messages, by matched probes, and not received yet
         self._unfinished = 0  # sends
         self.schedules: list[Schedule] = []
         self._ended = False  # whether a transfer has ended since schedules were looked at
@@ -189,6 +190,7 @@ class Engine:
         """Begin a receive of a message that `find` has taken out."""
         self.cpu.charge(self.software.call_ps)
         self._receives += 1
+        self._extracted -= 1
         receive = Receive(self, arrival.context, arrival.tag, data, arrival.source, self._receives)
         receive.match(arrival.source, arrival.tag, arrival.nbytes)
         arrival.deliver(receive)
@@ -208,6 +210,12 @@ class Engine:
         self.cpu.charge(len(waiting) * self.software.match_ps)
         return None
 
+    def extract(self, context: int, source: int, tag: int) -> IncomingMessage | None:
+        """Take out the first unexpected message that matches, for `receive_found`."""
+        found = self.find(context, source, tag, take=True)
+        self._extracted += found is not None
+        return found
+
     def has(self, context: int, source: int, tag: int) -> bool:
         """Return whether `find` would find anything; charges nothing: it is the predicate of a waiting probe."""
         return any(
@@ -221,6 +229,7 @@ class Engine:
         if receive in posted:
             posted.remove(receive)
             receive.cancelled = True
+            self._cancelled += 1
             self.cpu.charge(0)  # outside of a turn: the CPU may have been free for a while
             self._end(receive)
 
@@ -345,6 +354,10 @@ class Engine:
         """Return how many messages are unexpected: no receive has matched them."""
         return sum(map(len, self._unexpected.values()))
 
+    def extracted(self) -> int:
+        """Return how many messages matched probes have taken out that were not received."""
+        return self._extracted
+
     def unexpected_in(self, context: int) -> list[tuple[int, int]]:
         """Return source and tag of each of them in a context, in their order."""
         return [(each.source, each.tag) for each in self._unexpected.get(context, ())]
@@ -355,8 +368,8 @@ class Engine:
 
     def balance(self) -> int:
         """Return how many messages this rank has sent more than have come to it; over all ranks those on their way."""
-        matched = self._receives - sum(map(len, self._posted.values()))
-        return self._sends - matched - self.unexpected()
+        matched = self._receives - self._cancelled - sum(map(len, self._posted.values()))
+        return self._sends - matched - self.unexpected() - self._extracted
 
     def statistics(self) -> dict[str, int]:
         """Return what this rank has begun."""

@@ -267,7 +267,7 @@ class EngineComm(PersistentCalls):
     def Improbe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Found | None:
         """Take out the message that such a receive would get; None while there is none."""
         self._engine.charge(self._engine.software.test_ps)
-        arrival = self._engine.find(self.context, source, tag, take=True)
+        arrival = self._engine.extract(self.context, source, tag)
         return None if arrival is None else Found(self._engine, arrival)
 
     def has(self, source: int, tag: int) -> bool:

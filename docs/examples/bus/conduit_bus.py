@@ -134,7 +134,7 @@ class BusTransport(Transport):
 
     def land(self, dest, slot, head, message):
         """Let the bytes be seen at the receiver, the doorbell last."""
-        there = self.conduit.ports[dest].transports[0]
+        there = self.conduit.transports[dest]
         payload = bytes(message.payload)
         box = (self.port.rank * 2 + (not message.is_request)) * self.boxes + slot
         if message.word & LONG:

@@ -41,7 +41,7 @@ class CupsTransport(LoggpTransport, TransportWithWork):
         self.launch(dest, sent, lambda when: then())
 
     def launch(self, dest, sent, done):
-        kernel, there = self.port.kernel, self.conduit.ports[dest].transports[0]
+        kernel, there = self.port.kernel, self.conduit.transports[dest]
         if dest not in self.ways:
             stream = kernel.random(f"cups/{self.port.rank}-{dest}")
             self.ways[dest] = Lossy(Route([(Link(kernel, 10**8), self.latency)]), 0.2, 0.05, 0.05, stream)
@@ -55,7 +55,7 @@ class CupsTransport(LoggpTransport, TransportWithWork):
         self.request_work()
 
     def helps(self, dest, slot):  # not where it is there already, or there is no room: then that rank must poll
-        peer = self.conduit.ports[dest].transports[0]
+        peer = self.conduit.transports[dest]
         last, answer = peer.taken.get((self.port.rank, slot % self.slots), (0, None))
         return bool(self.port.waits() and (answer and not peer.work_due if last == slot else len(peer.arrived) < ROOM))
 

@@ -1,5 +1,7 @@
 """Collectives, teams and contexts against numpy."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -220,3 +222,60 @@ def test_a_context_counts_pes_in_its_team_and_completes_its_own_puts():
         return int(a[0])
 
     assert run(main, pes=3) == [11, 10, 12]
+
+
+REDUCTIONS = [f"{op}_reduce" for op in ("max", "min", "sum", "prod")]
+
+
+@pytest.mark.parametrize("call", [*REDUCTIONS, "reduce", "fcollect", "collect", "alltoall", "barrier_all", "sync_all"])
+def test_reports_of_waits_name_the_call_that_the_user_wrote(call):
+    async def main(pe):
+        a, b = await pe.zeros(2), await pe.zeros(4)
+        if pe.my_pe() == 0:
+            await (getattr(pe, call)(b, a) if "all" not in call or call == "alltoall" else getattr(pe, call)())
+
+    with pytest.raises(conduit.Deadlock, match=rf"waits for pe\.{call}[(,]"):
+        run(main)
+
+
+@pytest.mark.parametrize("call", ["sync", "split_strided"])
+def test_reports_name_calls_of_teams(call):
+    async def main(pe):
+        if pe.my_pe() == 0:
+            await getattr(pe.TEAM_WORLD, call)()
+
+    with pytest.raises(conduit.Deadlock, match=rf"waits for team\.{call}[(,]"):
+        run(main)
+
+
+def test_collective_calls_that_differ_are_named_as_the_user_wrote_them():
+    async def main(pe):
+        a, b = await pe.zeros(4), await pe.zeros(4)
+        await (pe.max_reduce(b, a) if pe.my_pe() == 0 else pe.sum_reduce(b, a))
+
+    here = rf" at {re.escape(__file__)}:\d+"
+    with pytest.raises(extended.CollectiveMismatch) as caught:
+        run(main)
+    assert re.match(
+        rf"collective call \d+ of their team: rank 0 called pe\.max_reduce\(op=max, \(4,\), float64\){here}, but "
+        rf"rank 1 called pe\.sum_reduce\(op=sum, \(4,\), float64\){here}; all ranks of a team ",
+        str(caught.value),
+    ), str(caught.value)
+
+
+def test_one_operation_by_two_names_is_the_same_call():
+    async def main(pe):
+        a, b = await pe.ones(4), await pe.zeros(4)
+        await (pe.reduce(b, a, shmem.OP.SUM) if pe.my_pe() == 0 else pe.sum_reduce(b, a))
+        return b.tolist()
+
+    assert run(main) == [[2.0] * 4] * 2
+
+
+def test_a_forgotten_await_is_told_of_the_call_that_the_user_wrote():
+    async def main(pe):
+        a, b = await pe.ones(4), await pe.zeros(4)
+        pe.sum_reduce(b, a)
+
+    with pytest.raises(conduit.BadRequest, match=r"^pe\.sum_reduce\(b, a\) at .*:\d+ was called but never awaited"):
+        run(main)

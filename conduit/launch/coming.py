@@ -1,0 +1,261 @@
+"""Who has come to `conduit.run`, where a launcher has started several processes: told where some wait for the others.
+
+Until all have come, no network connects them.  So each process leaves a mark that others of its host can see: the name
+of an open file in memory, which is gone with the process.  Nobody looks before the wait has been long.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import select
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import attrs
+
+from conduit.launch import output, terminal
+from conduit.launch.launchers import StartedTogether, started_together
+from conduit.launch.reports.folders import is_of_project
+from conduit.launch.reports.words import named
+from conduit.launch.tracebacks import program_frame
+
+PATIENCE_S = 10.0
+"""What others have to come, until it is said who has not."""
+
+_MARK = re.compile(r"/memfd:conduit\.run (\d+) ([^\n]*?)(?: \(deleted\))?")
+_LONGEST = 200  # bytes of a place; the system takes names of 249
+_END = 1 << 62
+"""Stands, in the mark of a process whose program is over, where others have the number of the job."""
+
+_TO_DO = (
+    "every process has to call it, as often as the others do; what one rank alone is to do belongs into main, under "
+    "`if ep.rank == 0:`"
+)
+
+
+@attrs.define
+class _Own:
+    """What this process has left for others to see.
+
+    Attributes:
+        jobs: to how many it has come.
+        mark: the descriptor of its mark, None while there is none.
+    """
+
+    jobs: int = 0
+    mark: int | None = None
+
+    def leave(self, number: int, place: str = "") -> None:
+        """Leave a mark in place of the last one."""
+        last = self.mark
+        self.mark = os.memfd_create(f"conduit.run {number} {place if len(place.encode()) <= _LONGEST else ''}")
+        if last is not None:
+            os.close(last)
+
+
+_OWN = _Own()
+
+
+def come() -> None:
+    """Come to the next job."""
+    _OWN.jobs += 1
+    if _watched() is not None:
+        with suppress(OSError):  # too many files are open
+            _OWN.leave(_OWN.jobs, _place())
+
+
+@contextmanager
+def awaited(*, apart: bool = False) -> Iterator[None]:
+    """Wait inside for the other processes; where they do not come to this one's job, it is said once.
+
+    Args:
+        apart: whether no thread of this process may run meanwhile, so that another process has to look.
+    """
+    together = _watched()
+    if together is None or _OWN.mark is None:
+        yield
+        return
+    number = _OWN.jobs
+
+    def tell() -> None:
+        if text := _missing(together, number):
+            os.write(2, f"{terminal.shown(text)}\n".encode())
+
+    end = (_beside if apart else _within)(tell)
+    try:
+        yield
+    finally:
+        end()
+    if apart:
+        atexit.register(mark_end)  # again: what was registered inside may wait for others at the end
+
+
+def mark_end() -> None:
+    """Let the end of this process's program be seen by those who wait for it, though MPI may hold the process."""
+    if _watched() is not None:
+        with suppress(OSError):
+            _OWN.leave(_END)
+
+
+atexit.register(mark_end)  # though this process may never come to a job
+
+
+def _watched() -> StartedTogether | None:
+    """Return with whom this process was started, None where it is alone, or is seen to by who has started it."""
+    together = started_together()
+    if together is None or together.count < 2 or output.is_framed() or not hasattr(os, "memfd_create"):
+        return None
+    return together
+
+
+def _place() -> str:
+    """Return the line that has called `conduit.run`, "" where that is a command."""
+    frame, _ = program_frame()
+    if frame is None or is_of_project(frame.f_code.co_filename):
+        return ""
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+# -- who looks ------------------------------------------------------------------------------------------------------
+
+
+def _within(tell: Callable[[], None]) -> Callable[[], object]:
+    """Have a thread tell after a while; return what keeps it from that."""
+    timer = threading.Timer(PATIENCE_S, tell)
+    timer.daemon = True
+    timer.start()
+    return timer.cancel
+
+
+def _beside(tell: Callable[[], None]) -> Callable[[], object]:
+    """Have a process of its own tell after a while; return what ends that, which the end of this one does too."""
+    read, write = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of threads, none of which the child needs
+        child = os.fork()
+    if not child:
+        try:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_DFL)
+            os.close(write)
+            if not select.select([read], [], [], PATIENCE_S)[0]:
+                tell()
+        finally:
+            os._exit(0)
+    os.close(read)
+
+    def end() -> None:
+        os.close(write)
+        with suppress(ChildProcessError):  # where the program wants to hear of none
+            os.waitpid(child, 0)
+
+    return end
+
+
+# -- what is seen ---------------------------------------------------------------------------------------------------
+
+
+def _missing(together: StartedTogether, number: int) -> str:
+    """Return what is to be said of those of this host who have not come to a job; "" where others say it, or none is.
+
+    Args:
+        together: how this process was started.
+        number: of the job.
+    """
+    seen = _seen(together.variable)
+    come = {rank: place for rank, (job, place) in seen.items() if number <= job < _END}
+    if not come or min(come) != together.number:
+        return ""
+    ended = [rank for rank, (job, _) in seen.items() if job == _END]
+    absent = sorted(set(seen) - set(come) - set(ended))
+    count, where = together.count, ""
+    if together.here == count:
+        ended += [rank for rank in range(count) if rank not in seen]
+    else:
+        count, where = together.here or len(seen), f" of the host {os.uname().nodename}"
+    if absent or ended:
+        return _words(come, absent, sorted(ended), f"{count} processes{where}", again=number > 1)
+    if together.number or count == together.count:
+        return ""
+    return _words(come, [], [], f"{together.count} processes", again=number > 1)
+
+
+def _words(come: Mapping[int, str], absent: list[int], ended: list[int], of: str, *, again: bool) -> str:
+    one = len(come) == 1
+    places: dict[str, list[int]] = {}
+    for rank, place in sorted(come.items()):
+        places.setdefault(place, []).append(rank)
+    known = [f"{named(ranks)} at {place}" for place, ranks in places.items() if place]
+    who = ", ".join(known) or named(sorted(come))
+    missed = [f"{named(absent)} {'has' if len(absent) == 1 else 'have'} not"] if absent else []
+    if ended:
+        missed.append(f"{named(ended)} {'has' if len(ended) == 1 else 'have'} ended without it")
+    others = " and ".join(missed) or "those of other hosts have not"
+    return (
+        f"{len(come)} of {of} {'has' if one else 'have'} come to {'the next ' * again}conduit.run and wait{'s' * one} "
+        f"there for the others ({who}); {others}: {_TO_DO}"
+    )
+
+
+def _seen(variable: str) -> dict[int, tuple[int, str]]:
+    """Return of each rank of this host whose process is there how many jobs it has come to, and its line.
+
+    Args:
+        variable: of the environment, in which the launcher has told each process its rank.
+    """
+    parents = _parents()
+    top = os.getpid()
+    while top in parents and _rank(top, variable) is not None:
+        top = parents[top]
+    found: dict[int, tuple[int, str]] = {}
+    for process in parents:
+        if process != top and _descends(process, top, parents):
+            rank = _rank(process, variable)
+            if rank is not None:
+                found[rank] = max(_mark_of(process), found.get(rank, (0, "")))
+    return found
+
+
+def _parents() -> dict[int, int]:
+    """Return the parent of every process of this host."""
+    found = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            with suppress(OSError, IndexError, ValueError):  # it has ended
+                found[int(folder.name)] = int(
+                    (folder / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()[1]
+                )
+    return found
+
+
+def _descends(process: int, top: int, parents: Mapping[int, int]) -> bool:
+    while process in parents and process != top:
+        process = parents[process]
+    return process == top
+
+
+def _rank(process: int, variable: str) -> int | None:
+    """Return the rank that a process was told, None where it was told none, has ended, or is another user's."""
+    with suppress(OSError):
+        for each in Path(f"/proc/{process}/environ").read_bytes().split(b"\0"):
+            name, _, value = each.partition(b"=")
+            if name == variable.encode() and value.isdigit():
+                return int(value)
+    return None
+
+
+def _mark_of(process: int) -> tuple[int, str]:
+    """Return the mark that a process has left, (0, "") for none."""
+    best = 0, ""
+    with suppress(OSError):
+        for each in Path(f"/proc/{process}/fd").iterdir():
+            with suppress(OSError):
+                if found := _MARK.fullmatch(os.readlink(each)):
+                    best = max(best, (int(found[1]), found[2]))
+    return best

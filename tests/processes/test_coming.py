@@ -1,0 +1,185 @@
+"""Under a launcher, processes that wait in `conduit.run` for others say once who has not come, and where they wait."""
+
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from conduit.launch import coming
+from conduit.launch.launchers import StartedTogether
+from conduit.launch.starting import _in_shared_memory
+
+from .conftest import MPI, PATIENCE_S, processes_in
+
+TO_DO = (
+    "every process has to call it, as often as the others do; what one rank alone is to do belongs into main, under "
+    "`if ep.rank == 0:`"
+)
+
+SCRIPT = f"""
+import atexit
+import os
+import pathlib
+import sys
+import time
+
+how = sys.argv[1]
+rank = int(os.environ["PMI_RANK"])
+
+
+def wait_for(name):
+    while not pathlib.Path(name).exists():
+        time.sleep(0.05)
+
+
+if rank == 2:
+    atexit.register(pathlib.Path("gone").touch)  # after what is registered from here on
+if how == "has begun MPI":
+    from mpi4py import MPI
+
+import conduit
+from conduit.launch import coming
+
+coming.PATIENCE_S = 2.0
+
+
+async def main(ep):
+    await ep.attach()
+    return ep.rank
+
+
+def job():
+    print(conduit.run(main, conduit="{MPI}").values)
+
+
+if how == "a second job":
+    job()
+    if rank == 2:
+        atexit.register(pathlib.Path("gone").touch)  # before what MPI waits for
+if rank == 0:
+    wait_for("gone")
+    job()
+if rank == 1:
+    wait_for("told")
+if rank == 2 and how == "late":
+    pathlib.Path("gone").touch()
+if rank > 0 and how == "late":
+    job()
+"""
+
+
+def waits(shell, how):
+    """Begin processes of which not all come, and wait until something is said; return them, that, and the script."""
+    path = shell.file(SCRIPT, "script.py")
+    process = shell.launch(3, path, how)
+    bound = threading.Timer(PATIENCE_S, process.terminate)
+    bound.start()
+    said = process.stderr.readline()
+    bound.cancel()
+    return process, said, path
+
+
+def end(shell, process):
+    """End processes that wait for ever, with what MPI cannot remove then."""
+    files = set().union(*map(_in_shared_memory, processes_in(str(shell.folder))))
+    process.terminate()
+    shell.end(process)
+    for file in files:
+        Path(file).unlink(missing_ok=True)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such marks")
+class TestProcesses:
+    @pytest.mark.parametrize("how", ["ends", "has begun MPI", "a second job"])
+    def test_of_processes_that_have_ended_it_is_said(self, shell, how):
+        process, said, path = waits(shell, how)
+        end(shell, process)
+        line = SCRIPT[: SCRIPT.index("print(")].count("\n") + 1
+        next_one = "the next " if how == "a second job" else ""
+        who = "rank 1 has not and rank 2 has ended without it"
+        assert said == (
+            f"1 of 3 processes has come to {next_one}conduit.run and waits there for the others (rank 0 at "
+            f"{path}:{line}); {who}: {TO_DO}\n"
+        )
+
+    def test_who_comes_late_is_waited_for(self, shell):
+        process, said, _ = waits(shell, "late")
+        (shell.folder / "told").touch()
+        done = shell.end(process)
+        assert done.status == 0, done.err
+        assert done.lines == ["[0, 1, 2]"] * 3
+        assert said.startswith(
+            "2 of 3 processes have come to conduit.run and wait there for the others (ranks 0, 2 at "
+        )
+        assert said.endswith(f"; rank 1 has not: {TO_DO}\n")
+        assert not done.err
+
+
+def told(monkeypatch, seen, together, number=1):
+    monkeypatch.setattr(coming, "_seen", lambda variable: seen)
+    return coming._missing(together, number)
+
+
+def of(count, number=0, here=None):
+    return StartedTogether(count, number, "RANK", here)
+
+
+class TestWords:
+    def test_the_lowest_that_has_come_tells(self, monkeypatch):
+        seen = {0: (0, ""), 1: (1, "a.py:1"), 2: (1, "b.py:2"), 3: (1, "a.py:1")}
+        assert told(monkeypatch, seen, of(4, 1, 4)) == (
+            "3 of 4 processes have come to conduit.run and wait there for the others (ranks 1, 3 at a.py:1, rank 2 at "
+            f"b.py:2); rank 0 has not: {TO_DO}"
+        )
+        assert told(monkeypatch, seen, of(4, 2, 4)) == ""
+
+    def test_those_of_one_of_several_hosts(self, monkeypatch):
+        seen = {2: (1, ""), 3: (0, "")}
+        host = os.uname().nodename
+        assert told(monkeypatch, seen, of(4, 2, 2)) == (
+            f"1 of 2 processes of the host {host} has come to conduit.run and waits there for the others (rank 2); "
+            f"rank 3 has not: {TO_DO}"
+        )
+
+    def test_those_of_other_hosts(self, monkeypatch):
+        seen = {0: (1, ""), 1: (1, "")}
+        assert told(monkeypatch, seen, of(4, 0, 2)) == (
+            "2 of 4 processes have come to conduit.run and wait there for the others (ranks 0-1); those of other hosts "
+            f"have not: {TO_DO}"
+        )
+        assert told(monkeypatch, {2: (1, ""), 3: (1, "")}, of(4, 2, 2)) == ""
+
+    def test_nothing_of_those_who_have_all_come(self, monkeypatch):
+        assert told(monkeypatch, {0: (1, ""), 1: (2, "")}, of(2, 0, 2)) == ""
+
+    def test_a_program_that_is_over_comes_no_more(self, monkeypatch):
+        seen = {0: (2, "a.py:9"), 1: (coming._END, "")}
+        assert told(monkeypatch, seen, of(2, 0, 2), 2) == (
+            "1 of 2 processes has come to the next conduit.run and waits there for the others (rank 0 at a.py:9); "
+            f"rank 1 has ended without it: {TO_DO}"
+        )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such marks")
+def test_a_place_that_is_too_long_for_a_mark_is_left_out():
+    own = coming._Own()
+    own.leave(3, "/very" * 60 + ".py:1")
+    try:
+        assert coming._mark_of(os.getpid())[0] >= 3
+        own.leave(4, "/here.py:1")
+        assert coming._mark_of(os.getpid()) == (4, "/here.py:1")
+    finally:
+        os.close(own.mark)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has them")
+def test_a_process_beside_ends_with_the_wait():
+    begun = time.monotonic()
+    coming._beside(lambda: os._exit(1))()
+    assert time.monotonic() - begun < coming.PATIENCE_S
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
