@@ -49,8 +49,8 @@ class Guard(list[Any]):
     """Lives in the coroutine of one call and knows whether it ever ran: `clear()` says that it does.
 
     A list of [endpoint, name of the call, code, f_lasti], for a call of a layer above the function in the place of
-    the name, and also its own coroutine, made without a Python frame because every call makes one.  That of `call_guard` has the four in one
-    tuple, which the call may `pop()` in place of `clear()`, to keep where it was made.
+    the name, and also its own coroutine, made without a Python frame because every call makes one.  That of
+    `call_guard` has the four in one tuple, which the call may `pop()` in place of `clear()`, to keep where it was made.
     """
 
     __slots__ = ()
