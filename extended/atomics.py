@@ -21,7 +21,6 @@ from extended.buffers import flat
 from extended.calls import public
 from extended.events import GET, PUT, Operation
 from extended.handlers import high, joined, low
-from extended.native import NativeAtomics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from conduit import Endpoint, Token
     from extended.checks import Bounds
     from extended.events import Events, Handle
+    from extended.native import NativeAtomics
     from extended.transfers import Transfers
     from extended.vis.places import Offsets
 
@@ -58,17 +58,18 @@ class Atomics:
         ep: the rank's endpoint.
         events: its outstanding operations.
         transfers: what sends operations of several messages.
+        native: what does those on types that the network has operations for.
 
     Attributes:
         events: as given.
         accumulates: the operations on many numbers.
     """
 
-    def __init__(self, ep: Endpoint, events: Events, transfers: Transfers) -> None:
+    def __init__(self, ep: Endpoint, events: Events, transfers: Transfers, native: NativeAtomics) -> None:
         self._ep = ep
         self.events = self._events = events
-        self._native = NativeAtomics(ep, events, transfers)
-        self.accumulates = Accumulates(ep, events, transfers, self._native)
+        self._native = native
+        self.accumulates = Accumulates(ep, events, transfers, native)
         self._memory = flat(ep.segment)
 
     def table(self) -> tuple[Callable[..., None], ...]:

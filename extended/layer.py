@@ -16,8 +16,9 @@ from extended.dropped import refuse_dropped
 from extended.events import Events
 from extended.heap.calls import SymmetricHeap
 from extended.heap.combining import HeapCalls
-from extended.listened import ListenedCollectives, ListenedScatter, ListenedTransfers
+from extended.listened import ListenedCollectives, ListenedNativeAtomics, ListenedScatter, ListenedTransfers
 from extended.locks import Lock, Locks
+from extended.native import NativeAtomics
 from extended.putget import PutGet
 from extended.teams import SharedParts, Team
 from extended.transfers import Transfers
@@ -52,7 +53,8 @@ class Attachment:
         self.heap = HeapCalls(ep)
         self.barriers = Barriers(ep)  # before the collectives, which take all auxiliary memory that is left
         self.collectives = (ListenedCollectives if listened else CollectiveEngine)(ep, self.events)
-        self.atomics = Atomics(ep, self.events, self.transfers)
+        native = (ListenedNativeAtomics if listened else NativeAtomics)(ep, self.events, self.transfers)
+        self.atomics = Atomics(ep, self.events, self.transfers, native)
         self.locks = Locks(ep)
         self.layer = kind(self)
         self.complete = False

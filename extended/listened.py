@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING
 
 from extended.collectives.engine import CollectiveEngine
 from extended.events import GET
+from extended.native import NativeAtomics
 from extended.vis.scatter import Scatter
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from conduit import Endpoint
+    from extended.arithmetic import NumberType
     from extended.collectives.call import CollectiveCall, Work
     from extended.collectives.team_calls import TeamCalls
     from extended.events import Operation
-    from extended.transfers import Transfers
+    from extended.transfers import Send, Transfers
     from extended.vis.handlers import ScatteredGet
     from extended.vis.local import Local
     from extended.vis.region import StridedRegion
@@ -80,6 +84,23 @@ class ListenedScatter(Scatter):
         await super().get(operation, dest, where, local)
         _tell(self._ep, begin, operation, local.nbytes)
 
+    async def _issue_natively(self, operation: Operation, pieces: int, send: Callable[[int, int], Send]) -> None:
+        begin = _ticks(self._ep)
+        await super()._issue_natively(operation, pieces, send)
+        _tell_list(self._ep, begin, operation, pieces)
+
+
+class ListenedNativeAtomics(NativeAtomics):
+    """Atomic operations of the network's own, of which an accumulate makes many."""
+
+    async def accumulate(
+        self, operation: Operation, kind: NumberType, op: int, dest: int, starts: Sequence[int], operands: Sequence[int]
+    ) -> None:
+        """As of `NativeAtomics`."""
+        begin = _ticks(self._ep)
+        await super().accumulate(operation, kind, op, dest, starts, operands)
+        _tell_list(self._ep, begin, operation, len(starts))
+
 
 class ListenedCollectives(CollectiveEngine):
     """Collective calls."""
@@ -119,3 +140,10 @@ def _tell(ep: Endpoint, begin: int, operation: Operation, nbytes: int) -> None:
     if listener is not None:
         name = "get" if operation.kind == GET else "put"
         listener(ep.rank, begin, _ticks(ep), "put/get", name, operation.peer, nbytes)
+
+
+def _tell_list(ep: Endpoint, begin: int, operation: Operation, pieces: int) -> None:
+    """Tell a call that was one native operation for each of its pieces."""
+    listener = ep.call_listener
+    if listener is not None and pieces > 1:
+        listener(ep.rank, begin, _ticks(ep), "list", operation.call, operation.peer, pieces)

@@ -25,7 +25,10 @@ def _ranks(type_: Any, tokens: Sequence[Token]) -> int:
     word = tokens[0].value
     if tokens[0].keyword == "-n" and word.startswith("p"):
         raise ValueError(f"'{word}' is no integer; write -n and the number of ranks, not -np")
-    return _integer(type_, tokens)
+    count = _integer(type_, tokens)
+    if count < 1:
+        raise ValueError(f"{count} is too small; it must be at least 1")
+    return count
 
 
 def _size(type_: Any, tokens: Sequence[Token]) -> int:

@@ -123,15 +123,15 @@ def parameters_for(
     """
     for name, given in (("ranks", options.ranks), ("ranks-per-host", options.ranks_per_host)):
         if given is not None:
-            _at_least(1, name, given)
-    _at_least(1, "repeat", options.repeat)
+            at_least(1, name, given)
+    at_least(1, "repeat", options.repeat)
     iterations = options.iterations
     if iterations is None:
         iterations = SIMULATED_ITERATIONS if simulated else REAL_ITERATIONS
-    _at_least(1, "iterations", iterations)
+    at_least(1, "iterations", iterations)
     least, most = _sizes(options, default_sizes)
     if options.max_step is not None:
-        _at_least(1, "max-step", options.max_step)
+        at_least(1, "max-step", options.max_step)
     warmup = (1 if simulated else min(iterations, REAL_WARMUP)) if options.warmup else 0
     return Parameters(
         iterations=iterations,
@@ -148,7 +148,7 @@ def parameters_for(
 def _sizes(options: BenchmarkOptions, default_sizes: tuple[int, int]) -> tuple[int, int]:
     least = default_sizes[0] if options.min_size is None else options.min_size
     most = max(default_sizes[1], least) if options.max_size is None else options.max_size
-    _at_least(0, "min-size", least)
+    at_least(0, "min-size", least)
     for name, given in (("min-size", least), ("max-size", most)):
         if given > LARGEST:
             raise BadRequest(f"--{name} {given} is too large; it must be at most {LARGEST}")
@@ -171,6 +171,7 @@ def _letters(asked: str | None, known: str) -> str:
     return "".join(letter for letter in known if letter in letters)
 
 
-def _at_least(least: int, name: str, value: int) -> None:
+def at_least(least: int, name: str, value: int) -> None:
+    """Refuse an option of the command line that is below what it must be."""
     if value < least:
         raise BadRequest(f"--{name} {value} is too small; it must be at least {least}")

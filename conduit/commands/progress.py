@@ -15,6 +15,7 @@ from typing import TextIO
 from conduit import Endpoint
 from conduit.commands.endings import Noting
 from conduit.launch.hanging import Hanging, RankMain, begun
+from conduit.launch.terminal import columns
 from conduit.words import many
 
 PATIENCE = 2.0
@@ -127,7 +128,8 @@ def shown(job: JobProgress, terminal: TextIO) -> Iterator[None]:
                         each.within = False
                 elif within:
                     continue  # what stands there is the program's
-                terminal.write(f"{_ERASE}{job.line(seconds)}")
+                width = columns()
+                terminal.write(f"{_ERASE}{job.line(seconds)[: width and width - 1]}")  # what is wrapped stays
                 terminal.flush()
                 there = True
 

@@ -31,6 +31,7 @@ from conduit.benchmarks.files import (
 )
 from conduit.benchmarks.integers import Integer, RankCount, Size
 from conduit.benchmarks.names import ConduitNames, Value
+from conduit.benchmarks.options import at_least
 from conduit.commands.endings import ended
 from conduit.commands.failure import failure
 from conduit.commands.program import NotAProgram, ProgramFile
@@ -43,7 +44,7 @@ from conduit.errors import BadRequest, ConduitError, ConduitWarning, Deadlock, L
 from conduit.launch import interrupts, mpi4py_world, output, processes, standard_input, terminal, unawaited, uncalled
 from conduit.launch.complaints import complain
 from conduit.launch.formatting import formatted
-from conduit.launch.registry import FRONT_ENDS, Spec, installed, parse_spec
+from conduit.launch.registry import CONDUITS, FRONT_ENDS, Spec, installed, parse_spec
 from conduit.launch.reports import Report, full
 from conduit.launch.tracebacks import whole
 from conduit.launch.tracing import tracing
@@ -119,6 +120,9 @@ def run(
     """
     if full_report is not None and not full_report.parent.is_dir():
         raise BadRequest(f"--full-report={full_report}: there is no folder {full_report.parent}; make it first")
+    at_least(0, "segment", segment)
+    if ranks_per_host is not None:
+        at_least(1, "ranks-per-host", ranks_per_host)
     check_file("full-report", full_report)
     check_file("json", json)
     if _is_read_once(program):
@@ -421,7 +425,7 @@ def _run(
             warnings.simplefilter("ignore", ConduitWarning)  # shown from the result, with the rank
             return runner(file.main, *args, **settings)
     except NotAProgram as exc:
-        raise BadRequest(f"{exc}{_of_conduit(args, parse_spec(settings['conduit']))}") from None
+        raise BadRequest(f"{exc}{_meant(args, settings['conduit'], settings['time_limit'])}") from None
     except (Deadlock, TimeLimit, Livelock):  # their text is the whole report
         raise
     except KeyboardInterrupt as exc:
@@ -442,12 +446,31 @@ def _run(
         raise ProgramFailed(line) from None
 
 
-def _of_conduit(args: tuple[str, ...], spec: Spec) -> str:
-    """Return what was perhaps meant by words that a program does not take: options of the conduit; "" for others."""
-    known = {each.name for each in describe(spec.cls.Options)}
-    meant = [each for each in args if each.partition("=")[0] in known and "=" in each]
-    text = f"{spec.text}{',' if ':' in spec.text else ':'}{','.join(meant)}"
-    return f"; did you mean `--conduit {text}`?" if meant else ""
+def _meant(args: tuple[str, ...], conduit: str, time_limit: float | None) -> str:
+    """Return what was perhaps meant by words that a program does not take: parts of options; "" for others.
+
+    Args:
+        args: those words.
+        conduit: where it runs.
+        time_limit: as given.
+    """
+    spec = parse_spec(conduit)
+    options = {each.name for each in describe(spec.cls.Options)}
+    if own := [each for each in args if each.partition("=")[0] in options and "=" in each]:
+        return f"; did you mean `--conduit {spec.text}{',' if ':' in spec.text else ':'}{','.join(own)}`?"
+    if others := [each for each in args if each.partition(":")[0] in installed(CONDUITS)]:
+        return f"; --conduit takes one, and is repeated for each: write `--conduit {' --conduit '.join(others)}`"
+    if time_limit is not None and args and args[0].isalpha() and _is_time(f"{time_limit:g}{args[0]}"):
+        return f"; did you mean `--time-limit {time_limit:g}{args[0]}`?"
+    return ""
+
+
+def _is_time(word: str) -> bool:
+    try:
+        read_float(word)
+    except ValueError:
+        return False
+    return True
 
 
 @contextmanager

@@ -48,9 +48,9 @@ class Caller(Protocol):
 class Guard(list[Any]):
     """Lives in the coroutine of one call and knows whether it ever ran: `clear()` says that it does.
 
-    A list of [endpoint, name of the call, code, f_lasti], for a call of a layer above also its own
-    coroutine, made without a Python frame because every call makes one.  That of `call_guard` has the four in one
-    tuple, which the call may `pop()` in place of `clear()`, to keep where it was made.
+    A list of [endpoint, name of the call, code, f_lasti], for a call of a layer above the function in the place of
+    the name, and also its own coroutine, made without a Python frame because every call makes one.  That of
+    `call_guard` has the four in one tuple, which the call may `pop()` in place of `clear()`, to keep where it was made.
     """
 
     __slots__ = ()
@@ -100,13 +100,18 @@ def _warn(unused: Guard) -> None:
     if is_finalizing():
         return
     _, call, code, lasti, *_ = _told(unused)
-    made = written.call(code, lasti, call)
+    made = written.call(code, lasti, _name(call))
     warnings.warn_explicit(
         f"{made} was called outside of a job and never awaited, so it did nothing; make calls while main runs, and "
         "`await` them",
         ConduitWarning,
         *written.line(code, lasti),
     )
+
+
+def _name(call: Any) -> str:
+    """Return what a call is known as; a class may have named the function since it was decorated."""
+    return call if isinstance(call, str) else str(getattr(call, "called", call.__qualname__))
 
 
 def _note(endpoint: Caller, unused: Guard) -> None:
@@ -126,7 +131,7 @@ def _note(endpoint: Caller, unused: Guard) -> None:
 
 def _forgotten(unused: Guard, times: int = 1, write: str = "await {}") -> str:
     _, call, code, lasti, *_ = _told(unused)
-    made = written.call(code, lasti, call)
+    made = written.call(code, lasti, _name(call))
     often = f" {times} times" if times > 1 else ""
     return (
         f"{made} at {written.place(code, lasti)} was called{often} but never awaited, so it did nothing; "

@@ -86,7 +86,7 @@ def _decorate(
         checked = None if check is None else check(*args, **kwargs)
         coroutine = function(*checked) if type(checked) is tuple else function(*args, **kwargs)  # type: ignore[call-arg]
         frame = _getframe(1)
-        guard = Guard((endpoint, name, frame.f_code, frame.f_lasti, coroutine))
+        guard = Guard((endpoint, call, frame.f_code, frame.f_lasti, coroutine))
         return _run(guard) if wrap is None else wrap(_run(guard), guard.forgive)
 
     vars(call)["check"] = check

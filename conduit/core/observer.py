@@ -122,11 +122,13 @@ class CallListener:
             begin: of the call, picoseconds.
             end: when all that it sends was sent, or handed to the hardware; the operation may end later.
             level: "native" for a one-sided operation of the network's own, "put/get" or "collective" for the layer's,
-                "message" for one that a library beside Active Messages sends, as MPI in programs of MPI alone.
+                "list" for a call of the layer that was several native ones, told after these, "message" for one that a
+                library beside Active Messages sends, as MPI in programs of MPI alone.
             name: "put", "get" or "atomic"; of a collective its own; of a message "send", or the name of the collective
                 that sends it.
             peer: the rank at the other side, -1 where that is a team.
-            nbytes: bytes that it moves; of a collective, what this rank gives or, where it gives nothing, gets.
+            nbytes: bytes that it moves; of a list, its elements; of a collective, what this rank gives or, where it
+                gives nothing, gets.
         """
 
 

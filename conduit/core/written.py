@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import ast
 import linecache
+import re
 from collections.abc import Iterator
 from types import CodeType
 
 SHOWN = 60
 """Characters of a call that a message has room for; a longer one is shown without its arguments."""
 
+_CELL = re.compile(r"<ipython-input-(\d+)-\w+>")
+
 
 def place(code: CodeType, lasti: int) -> str:
     """Return file and line of an instruction, the file as Python was given it: ``prog.py:4``."""
-    file, number = line(code, lasti)
-    return f"{file}:{number}"
+    return at(*line(code, lasti))
+
+
+def at(file: str, number: int) -> str:
+    """Return how a line is named: ``prog.py:4``; one of IPython's as its tracebacks do, ``Cell In[9], line 2``."""
+    cell = _CELL.fullmatch(file)
+    return f"Cell In[{cell[1]}], line {number}" if cell else f"{file}:{number}"
 
 
 def nodes(code: CodeType) -> Iterator[ast.AST]:

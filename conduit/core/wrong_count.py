@@ -96,8 +96,9 @@ def _senders(file: str, handler: str, args: int, *, payload: bool, request: bool
         match node:
             case ast.Call(func=ast.Attribute(attr=call), args=given) if call in calls:
                 before = request + 1 + payload + (payload and "long" in call)  # dest, handler, payload, offset
-                if len(given) != before + args or any(isinstance(one, ast.Starred) for one in given):
-                    continue
-                match given[int(request)]:
+                plain = sum(not isinstance(one, ast.Starred) for one in given)
+                if plain > before + args or (plain == len(given) and plain < before + args):
+                    continue  # of what follows a star it is not known how many they are
+                match given[min(int(request), len(given) - 1)]:
                     case ast.Name(id=name) | ast.Attribute(attr=name) if name == handler:
                         yield node.lineno

@@ -309,7 +309,12 @@ def _in_part(there: object, name: str, error: BaseException) -> str:
 
 
 def _in_layer(kind: type, name: str, *, exact: bool = False) -> str:
-    """Say which class that is attached to an endpoint has a name, or one like it, that another has not."""
+    """Say which class that is attached to an endpoint has a name, or one like it, that another has not.
+
+    Programs of a front end are given no endpoint that a layer could be attached to.
+    """
+    if any(kind.__module__.startswith(f"{package}.") for package in _front_packages()):
+        return ""
     for layer in _layers():
         known = [each for each in dir(layer) if not each.startswith("_")]
         close = "" if exact else closest(name, known)
@@ -335,6 +340,11 @@ def _fronts_with(name: str) -> list[str]:
             if any(each.__module__.startswith(package) and _has(each, name) for each in classes):
                 found.append(front)
     return found
+
+
+def _front_packages() -> list[str]:
+    """Return the packages of the front ends."""
+    return [entry.module.rpartition(".")[0] for entry in registry.installed(registry.FRONT_ENDS).values()]
 
 
 def _has(kind: type, name: str) -> bool:

@@ -17,12 +17,11 @@ import numpy as np
 from conduit.core import written
 from conduit.core.steps import steps_of
 from conduit.launch.reports.folders import is_own
+from conduit.launch.result import Result
 from conduit.words import is_a, like
 
 _UNKNOWN = object()
 _METHODS = re.compile(r"'(builtin_function_or_)?(method|function)'")
-_OF_LAYERS = "called"
-"""The argument that layers above give, and no program: what their own users have called."""
 _KEYWORD = re.compile(r"got an unexpected keyword argument '(\w+)'")
 _COUNT = re.compile(
     r"(?P<name>\w+)\(\) (missing \d+ required |takes (from )?\d+ (to \d+ )?positional arguments? but |"
@@ -42,6 +41,8 @@ _SWAPPED = re.compile(
 _NO_HANDLER = re.compile(r"^[\w.]+: handler=.* (pass the function itself|is no function;|is a coroutine;)", re.DOTALL)
 _FUNCTIONS = {"main", "handler", "handlers", "predicate", "function"}
 """What parameters that take functions of programs are called."""
+_OF_LAYERS = "called"
+"""The parameter by which a layer above says in whose name it makes a call; programs leave it out."""
 _PLAIN = (type(None), bool, int, float, str)
 _TIMEOUT = "; for a limit of time write `with trio.fail_after(seconds):` around the call"
 
@@ -321,9 +322,7 @@ def _taken(function: Callable[..., object]) -> Iterator[str]:
     before = None
     check = getattr(function, "check", None)  # which may ask for more than the head of the call says
     asked = inspect.signature(check).parameters if inspect.isfunction(check) else {}
-    for each in inspect.signature(function).parameters.values():
-        if each.kind is inspect.Parameter.KEYWORD_ONLY and each.name == _OF_LAYERS:
-            continue
+    for each in _parameters(function):
         if each.kind is inspect.Parameter.KEYWORD_ONLY and before not in (each.kind, inspect.Parameter.VAR_POSITIONAL):
             yield "*"
         before = each.kind
@@ -352,11 +351,18 @@ def _default(function: Callable[..., object], parameter: inspect.Parameter) -> s
     return repr(value) if isinstance(value, _PLAIN) else "..."
 
 
+def _parameters(function: Callable[..., object]) -> Iterator[inspect.Parameter]:
+    """Yield the parameters of a call that are for programs."""
+    for each in inspect.signature(function).parameters.values():
+        if each.name != _OF_LAYERS or each.kind is not inspect.Parameter.KEYWORD_ONLY:
+            yield each
+
+
 def _keyword(failed: ProgramNode, name: str) -> str:
     if not isinstance(failed.tree, ast.Call) or (function := failed.function(failed.tree)) is None:
         return ""
     known, all_taken = [], []
-    for each in inspect.signature(function).parameters.values():
+    for each in _parameters(function):
         if each.kind in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD):
             known.append(each.name)
             all_taken.append(each.name)
@@ -528,7 +534,8 @@ def _reckoned(failed: ProgramNode, *, methods: bool) -> str:
         if methods and failed.is_method(node):
             return f"{_shown(node)} is a method: call it, `{_called_as(failed, node)}`"
         value = failed.value(node)
-        if value is not _UNKNOWN and failed.ours(type(value)) and hasattr(value, "__await__"):
+        awaited = value is not _UNKNOWN and failed.ours(type(value)) and hasattr(value, "__await__")
+        if awaited and not isinstance(value, Result):
             return f"{_shown(node)} {is_a(value)}: write `await {_shown(node)}` for its result"
     return ""
 

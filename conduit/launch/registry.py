@@ -262,6 +262,15 @@ def _problem(name: str, found: Any) -> str:
     missing = sorted(getattr(found, "__abstractmethods__", ()))
     if missing:
         return f"the class lacks {', '.join(missing)}; define what a conduit must have"
+    return _problem_of_limits(found)
+
+
+@functools.cache
+def _problem_of_limits(cls: type[Conduit]) -> str:
+    try:
+        cls.limits(cls.Options())
+    except (TypeError, ValueError) as error:  # which is how they are refused
+        return f"with its options as they are by default, limits raised {type(error).__name__}: {error}"
     return ""
 
 

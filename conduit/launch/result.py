@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import attrs
 import numpy as np
 
 from conduit.core import arguments
+from conduit.errors import BadRequest
 from conduit.seeing.pictures import Table, shown
 from conduit.seeing.timeline import Timeline
 from conduit.words import many
@@ -49,6 +50,13 @@ class Result:
         "for": "write `result.values` for what the ranks have returned",
     }
     _called: ClassVar = "result"
+
+    def __await__(self) -> NoReturn:
+        """Raise BadRequest: it is there at once, and a notebook awaits anything that a cell says to be awaited."""
+        raise BadRequest(
+            "a Result is there at once, and conduit.run is a plain function: write `result = conduit.run(main, ...)` "
+            "without `await`; in a program of Trio's own `result = await conduit.run_async(main, ...)`"
+        )
 
     def to_json(self) -> str:
         """Return it as JSON, without the trace: an object with all other attributes.

@@ -148,7 +148,12 @@ class SimulatedConduit(Conduit):
 
     def _checked_transport(self, port: SimulatedPort) -> Transport:
         """Return the network's transport for `port`, which has what the port counts on."""
-        transport = self.make_transport(port)
+        try:
+            transport = self.make_transport(port)
+        except TypeError as error:
+            if not str(error).startswith("Can't instantiate abstract class"):
+                raise
+            raise ConduitError(f"{type(self).__name__}.make_transport: {error}; define what it lacks") from None
         if not isinstance(transport, Transport):
             raise ConduitError(f"{type(self).__name__}.make_transport returned {transport!r}; return a Transport")
         name = type(transport).__name__

@@ -53,7 +53,20 @@ _instead = {
     **dict.fromkeys(
         ("Init", "Init_thread", "Finalize", "Is_initialized", "Is_finalized", "Query_thread", "Is_thread_main"), _BEGUN
     ),
-    **dict.fromkeys(("File", "Info", "INFO_NULL", "Errhandler"), "it is not here"),
+    **dict.fromkeys(
+        ("THREAD_SINGLE", "THREAD_FUNNELED", "THREAD_SERIALIZED", "THREAD_MULTIPLE"),
+        "leave it out: a rank has one thread, and any number of tasks that take turns",
+    ),
+    **dict.fromkeys(
+        ("File", "Info", "INFO_NULL", "Errhandler", "ERRORS_RETURN", "ERRORS_ARE_FATAL", "Alloc_mem", "Free_mem"),
+        "it is not here",
+    ),
+    **dict.fromkeys(("Get_version", "Get_library_version", "Pcontrol"), "it is not here"),
+    **dict.fromkeys(
+        ("Compute_dims", "Cartcomm", "Graphcomm"), "topologies are not here; compute neighbours of `comm.rank`"
+    ),
+    "FLOAT64": "write `MPI.DOUBLE`, the type of numpy's float64",
+    "FLOAT32": "write `MPI.FLOAT`, the type of numpy's float32",
 }
 _given = "comm", Comm
 _started = "MPI.run(main, ranks={})"

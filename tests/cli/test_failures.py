@@ -122,7 +122,11 @@ def test_a_forgotten_await_explains_a_handler_that_fails(shown):
             "takes a payload and no integers; the request of rank 0 (prog.py:6) carries a payload and 1; its first "
             "parameter, payload, is given the token: write `def h(token, payload, number)`",
         ),
-        ("h(token, a)", "request_short(1, h, *numbers)", "takes 1 integer; the request of rank 0 carries 2"),
+        (
+            "h(token, a)",
+            "request_short(1, h, *numbers)",
+            "takes 1 integer; the request of rank 0 (prog.py:6) carries 2",
+        ),
     ],
 )
 def test_the_wrong_number_of_arguments_is_told_with_both_lines(shown, handler, request_, said):

@@ -30,6 +30,19 @@ def test_the_line_says_how_far_the_job_is():
     assert job.line(3.7) == "4 s, 21 requests, 1 of 4 ranks have returned"
 
 
+def test_the_line_is_cut_to_the_terminal(monkeypatch):
+    """One that is wrapped would stay there, and scroll at every look."""
+    terminal = Terminal()
+    monkeypatch.setattr(progress, "TURN", 0.001)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "columns", lambda: 20)
+    with shown(JobProgress(), terminal):
+        while terminal.getvalue().count("the ranks") < 2:
+            pass
+    lines = set(terminal.getvalue().split("\r\x1b[K"))
+    assert lines == {"", "0 s: the ranks are "}
+
+
 @pytest.mark.parametrize("say", [print, lambda text: sys.stdout.writelines([text, "\n"])])
 def test_the_line_is_taken_away_before_anything_is_printed_and_at_the_end(monkeypatch, say):
     terminal = Terminal()

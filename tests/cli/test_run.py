@@ -520,9 +520,10 @@ def test_a_file_of_results_is_no_program(command, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--ranks", "0"], "conduit run: ranks=0 is not allowed; pass an integer of at least 1"),
-        (["--segment", "-1"], "segment=-1 is not allowed"),
-        (["--ranks-per-host", "0"], "ranks_per_host=0 is not allowed"),
+        (["--ranks", "0"], "conduit run: --ranks 0 is too small; it must be at least 1\n"),
+        (["-n", "-1"], "conduit run: -n -1 is too small; it must be at least 1\n"),
+        (["--segment", "-1"], "conduit run: --segment -1 is too small; it must be at least 0\n"),
+        (["--ranks-per-host", "0"], "conduit run: --ranks-per-host 0 is too small; it must be at least 1\n"),
         (["--conduit", "loggp:slots=0"], "option 'slots' of conduit 'loggp' cannot be '0'"),
         (["--conduit", "tokenring"], "there is no conduit 'tokenring'"),
     ],

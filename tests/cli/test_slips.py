@@ -219,6 +219,35 @@ LINES = {
         "conduit.errors.BadRequest: Request: requests[0] is a coroutine, a call that was not awaited (write `r = await "
         "...`); give requests"
     ),
+    MPI + "MPI.THREAD_MULTIPLE": (
+        "conduits.mpi.MPI has no THREAD_MULTIPLE; leave it out: a rank has one thread, and any number of tasks that "
+        "take turns"
+    ),
+    MPI + "MPI.FLOAT64": "conduits.mpi.MPI has no FLOAT64; write `MPI.DOUBLE`, the type of numpy's float64",
+    MPI + "MPI.Compute_dims(2, 2)": (
+        "conduits.mpi.MPI has no Compute_dims; topologies are not here; compute neighbours of `comm.rank`"
+    ),
+    MPI + "MPI.Alloc_mem(2)": "conduits.mpi.MPI has no Alloc_mem; it is not here",
+    MPI + "await comm.compute(1e-6)": (
+        "Comm has no compute; write `await conduit.current().compute(seconds)`, after `import conduit`"
+    ),
+    MPI + "comm.ep": "Comm has no ep; the rank's endpoint is `conduit.current()`, after `import conduit`",
+    MPI + "comm.now": "Comm has no now; write `MPI.Wtime()`",
+    MPI + "await comm.put(b, 1)": (
+        "Comm has no put; one-sided calls are those of windows, in extended.windows, for programs without `api = ...`"
+    ),
+    MPI + "await comm.Wait()": "Comm has no Wait; it is a call of a request: write `await request.Wait()`",
+    MPI + "await comm.Waitall([])": (
+        "Comm has no Waitall; it is a call of requests: write `await MPI.Request.Waitall(requests)`"
+    ),
+    MPI + "await comm.Neighbor_alltoall(b, b)": (
+        "Comm has no Neighbor_alltoall; topologies are not here; compute neighbours of `comm.rank`"
+    ),
+    MPI + "comm.Set_errhandler(0)": "Comm has no Set_errhandler; it is not here",
+    MPI + "comm.memset": "AttributeError: 'Comm' object has no attribute 'memset'",
+    UPC + "await a.get(0)": "AttributeError: 'SharedArray' object has no attribute 'get'",
+    EXTENDED + "await x.all_alloc(8, size=3)": "x.all_alloc has no argument size=; it takes nbytes, align",
+    EXTENDED + "await x.barrier(1, 2)": "x.barrier takes (id=None)",
     MPI + "comm.my_rank": "Comm has no my_rank; write `comm.rank`",
     MPI + "await comm.Get_rank()": "comm.Get_rank() is a plain call, which never waits: write it without `await`",
     MPI + "comm.size()": "comm.size is an int and no method: write it without parentheses",
@@ -1163,6 +1192,21 @@ def test_a_value_that_a_comma_cuts_is_told_how_to_write(command, tmp_path, spec,
             ("piece=99", "a=b", "--conduit", "loggp:slots=2"),
             "; did you mean `--conduit loggp:slots=2,piece=99`?",
         ),
+        (
+            "",
+            "ep",
+            ("--conduit", "sci", "sunfire"),
+            "; --conduit takes one, and is repeated for each: write `--conduit sunfire`",
+        ),
+        (
+            "",
+            "ep",
+            ("--conduit", "sci", "--conduit", "t3e", "loggp:slots=2", "udp"),
+            "; --conduit takes one, and is repeated for each: write `--conduit loggp:slots=2 --conduit udp`",
+        ),
+        ("", "ep", ("--conduit", "sci", "nothing"), ""),
+        ("", "ep", ("--time-limit", "5", "us"), "; did you mean `--time-limit 5us`?"),
+        ("", "ep", ("--time-limit", "2.5", "ms"), "; did you mean `--time-limit 2.5ms`?"),
         ("upc", "t", ("4",), ""),
         ("shmem", "pe", ("4",), ""),
         ("mpi", "comm", ("4",), ""),

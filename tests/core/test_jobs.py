@@ -155,3 +155,35 @@ def test_a_warning_is_issued_after_the_job_and_kept_in_the_result():
         result = conduit.run(main, conduit="loggp")
     assert [list(texts) for texts in result.warnings] == [[], ["a text"]]
     assert caught[0].filename == __file__
+
+
+def test_a_result_that_is_awaited_says_that_it_is_there():
+    """As `await conduit.run(main)` in a notebook, which awaits what a cell says."""
+
+    async def main(ep):
+        await ep.poll()
+
+    async def cell():
+        await conduit.run(main)
+
+    with pytest.raises(conduit.BadRequest) as caught:
+        cell().send(None)
+    assert str(caught.value) == (
+        "a Result is there at once, and conduit.run is a plain function: write `result = conduit.run(main, ...)` "
+        "without `await`; in a program of Trio's own `result = await conduit.run_async(main, ...)`"
+    )
+
+
+def test_a_cell_of_ipython_is_named_as_its_tracebacks_name_it():
+    names = {}
+    exec(
+        compile(
+            "async def main(ep):\n    await ep.block_until(lambda: False, what='nothing')",
+            "<ipython-input-9-b1197acc87a3>",
+            "exec",
+        ),
+        names,
+    )
+    with pytest.raises(conduit.Deadlock, match=r"Cell In\[9\], line 2 in main: waits for nothing") as caught:
+        conduit.run(names["main"], ranks=1)
+    assert "ipython-input" not in str(caught.value)

@@ -7,7 +7,7 @@ from importlib.metadata import EntryPoint
 import attrs
 import pytest
 
-from conduit.contract import Conduit
+from conduit.contract import Conduit, Limits
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
 from conduit.launch import registry
 from conduit.options import SimOptions, option
@@ -24,7 +24,11 @@ class Toy(Conduit):
 
     name = "toy"
     Options = ToyOptions
-    limits = port = None
+    port = None
+
+    @classmethod
+    def limits(cls, options):
+        return Limits(16, 512, 512, 512)
 
 
 def explode() -> None:
@@ -218,9 +222,20 @@ class Plain(Toy):
     Options = dict
 
 
+class Small(Toy):
+    @classmethod
+    def limits(cls, options):
+        return Limits(8, 512, 512, 512)
+
+
 @pytest.mark.parametrize(
     ("cls", "why"),
     [
+        (
+            Small,
+            "with its options as they are by default, limits raised ValueError: Limits: max_args=8 is not allowed; "
+            "pass an int of at least 16",
+        ),
         (Unfinished, "the class lacks limits, port; define what a conduit must have"),
         (Plain, "its Options are <class 'dict'>; write a class decorated with attrs.frozen(kw_only=True)"),
     ],

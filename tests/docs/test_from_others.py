@@ -5,6 +5,8 @@ import inspect
 import re
 from pathlib import Path
 
+import numpy as np
+
 import conduit
 from extended import Atomic, Extended
 
@@ -38,3 +40,40 @@ def test_every_call_takes_what_is_shown(root: Path) -> None:
                     signature.bind(*first, *args, **{each.arg or "": None for each in named})
                     calls += 1
     assert calls > 25
+
+
+def test_what_leaves_its_source_free_on_return_is_said_with_bulk_false(root: Path) -> None:
+    """GASNet's puts without `_bulk`, and `shmem_put`, let the source change on return; ours do with `bulk=False`."""
+    text = (root / "docs" / "from_others.md").read_text(encoding="utf-8")
+    here = {}
+    for row in re.findall(r"^\| .*\|$", text, flags=re.M):
+        for name in re.findall(r"`(gasnet_put_nbi?(?:_bulk)?|shmem_put(?:_nbi)?|MPI_R?[pP]ut)`", row):
+            here.setdefault(name, []).append(" ".join(re.findall(r"x\.\w+\([^)]*\)", row)))
+    assert here == {
+        "gasnet_put_nb": ["x.put_nb(rank, offset, data, bulk=False)"],
+        "gasnet_put_nb_bulk": ["x.put_nb(rank, offset, data)"],
+        "gasnet_put_nbi": ["x.put_nbi(rank, offset, data, bulk=False) x.sync_puts()"],
+        "gasnet_put_nbi_bulk": ["x.put_nbi(rank, offset, data) x.sync_puts()"],
+        "shmem_put": ["x.put(rank, offset, data)", "x.put_nbi(rank, offset, data, bulk=False) x.sync_puts()"],
+        "shmem_put_nbi": ["x.put_nbi(rank, offset, data) x.sync_puts()"],
+        "MPI_Put": ["x.put(rank, offset, data)", "x.put_nbi(rank, offset, data) x.sync_puts()"],
+        "MPI_Rput": ["x.put_nb(rank, offset, data)"],
+    }
+
+
+def test_a_source_that_changes_arrives_as_it_was_with_bulk_false_alone() -> None:
+    """As the tutorial says; on the SCI network large puts read their source late."""
+
+    async def main(ep: conduit.Endpoint, bulk: bool) -> list[float]:
+        x = await Extended.attach(ep)
+        source = np.zeros(1000)
+        handles = []
+        for turn in range(4):
+            source[:] = turn
+            handles.append(await x.put_nb(1 - ep.rank, 8000 * turn, source, bulk=bulk))
+        await x.wait_all(handles)
+        await x.barrier()
+        return ep.segment[:32000].view("f8")[::1000].tolist()
+
+    assert conduit.run(main, False, conduit="sci").values == [[0, 1, 2, 3]] * 2
+    assert conduit.run(main, True, conduit="sci").values != [[0, 1, 2, 3]] * 2

@@ -1,10 +1,15 @@
 """The page on limits against the code."""
 
+import random
 import re
+import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
+import trio
 
+import conduit
 from conduit.launch.registry import networks
 
 
@@ -43,3 +48,37 @@ def test_every_network_is_named_as_what_it_is(page: str) -> None:
             _, _, variant = name.rpartition("=")
             assert f"{variant}`" in (simulated if cls.simulated else real), name
             assert f"{variant}`" not in (real if cls.simulated else simulated), name
+
+
+def test_python_s_own_random_numbers_have_no_seed() -> None:
+    async def main(ep: conduit.Endpoint) -> tuple[float, ...]:
+        return ep.random.random(), random.random(), np.random.rand(), np.random.default_rng().random()
+
+    first, again = (conduit.run(main, ranks=2, seed=3).values for _ in range(2))
+    for one, other in zip(first, again, strict=True):
+        assert [left == right for left, right in zip(one, other, strict=True)] == [True, False, False, False]
+    assert first[0][0] != first[1][0]
+
+
+def test_a_thread_of_trio_s_is_waited_for_and_another_one_is_not() -> None:
+    async def main(ep: conduit.Endpoint, known: bool) -> None:
+        over, done = threading.Event(), []
+
+        def work() -> None:
+            over.wait(0 if known else 60)
+            done.append(1)
+
+        thread = threading.Thread(target=work)
+        try:
+            async with trio.open_nursery() as nursery:
+                if known:
+                    nursery.start_soon(trio.to_thread.run_sync, work)
+                else:
+                    thread.start()
+                await ep.block_until(lambda: done)
+        finally:
+            over.set()
+
+    assert conduit.run(main, True, ranks=1).digest is None
+    with pytest.raises(conduit.Deadlock):
+        conduit.run(main, False, ranks=1)

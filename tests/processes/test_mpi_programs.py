@@ -534,3 +534,47 @@ def test_a_script_by_itself_is_told_how(shell):
     done = shell.end(shell.begin(sys.executable, shell.file(SCRIPT)))
     assert done.status == 1
     assert "are processes, and this is only one; start the program with `conduit run PROGRAM.py" in done.err
+
+
+SIZES = """
+import numpy as np
+
+api = "mpi"
+
+
+async def main(comm):
+    await comm.Bcast(np.zeros(1 + comm.rank), 0)
+"""
+
+
+def test_sizes_that_differ_are_told_as_the_call_of_the_program(shell):
+    """MPI's library says that something is wrong, and not what; the call inside has another name."""
+    done = shell.conduit("run", shell.file(SIZES), "--conduit", MPI, "--ranks", "2", "--stall-limit", "20s")
+    assert done.status == 1
+    assert "MpiError: MPI Bcast of all on MPI_COMM_WORLD: " in done.err
+    assert (
+        "; make the same collective calls in the same order on all ranks, with counts, datatypes, root and algorithm= "
+        "that agree\n"
+    ) in done.err
+
+
+BOOLEANS = """
+import numpy as np
+from conduits.mpi import MPI
+
+api = "mpi"
+
+
+async def main(comm):
+    for op in (MPI.BAND, MPI.BOR, MPI.BXOR, MPI.SUM, MPI.LAND):
+        result = np.zeros(2, bool)
+        await comm.Allreduce(np.array([True, comm.rank > 0]), result, op)
+        if comm.rank == 0:
+            print(result.tolist())
+"""
+
+
+def test_booleans_are_reduced_as_in_simulation(shell):
+    done = shell.conduit("run", shell.file(BOOLEANS), "--conduit", MPI, "--ranks", "2")
+    assert done.status == 0, done.err
+    assert done.lines[:-1] == ["[True, False]", "[True, True]", "[False, True]", "[True, True]", "[True, False]"]

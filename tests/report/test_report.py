@@ -15,6 +15,7 @@ from conduit.commands.cli import call
 from conduit.launch.observing import observed
 from conduit.launch.tracing import report_recording, reporting
 from conduit.seeing.report.profile import intersection, overlap, profile, union
+from conduits.mpi import MPI
 from extended import Extended
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -244,6 +245,88 @@ def test_other_networks_are_told_too(name, network):
     told = reported(main, ranks=8 if name == "hot_spot" else 2, conduit=network).advice
     assert any(SAID[name] in each.what for each in told[:2])
     assert not any(SAID[other] in each.what for each in told for other in SAID if other != name)
+
+
+def said(main, **options):
+    """What is said of the first thing that is wrong, without the file."""
+    first = reported(main, **options).advice[0]
+    return re.sub(r"at \S*test_report.py:\d+ in [\w.<>]+", "HERE", first.what), first.remedy
+
+
+def test_several_owners_of_one_line_are_not_laid_to_one():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        if ep.rank == 0:
+            for turn in range(60):
+                await x.get(1 + turn % 3 % 2, 8 * turn, 8)
+        await x.barrier()
+
+    what, remedy = said(main, ranks=4, conduit="sci")
+    assert what.startswith(
+        "Rank 0 accesses 2 ranks element by element HERE: 60 times 8 bytes, 40 of them of rank 1, and waits for each "
+        "one."
+    )
+    assert remedy == (
+        "Move a whole block of each rank at once (one get or put of the range), or begin all of them (get_nb, put_nb) "
+        "and wait once."
+    )
+
+
+@pytest.mark.parametrize("network", ["origin", "t3e"])
+@pytest.mark.parametrize("form", ["accumulate", "get_indexed", "put_vector", "one by one"])
+def test_a_list_on_a_native_network_is_no_access_element_by_element(network, form):
+    """It is one native operation for each element; the line that made it is one call, and messages may be faster."""
+
+    async def main(ep):
+        x = await Extended.attach(ep)
+        numbers = x.atomic("i8")
+        offsets = np.arange(0, 1600, 16)
+        if ep.rank == 0:
+            for owner in 1, 2:
+                if form == "accumulate":
+                    await numbers.accumulate(owner, offsets, 1)
+                elif form == "get_indexed":
+                    await x.get_indexed(owner, offsets, 8)
+                elif form == "put_vector":
+                    await x.put_vector(owner, [(int(offset), 8) for offset in offsets], np.zeros(100))
+                else:
+                    for offset in offsets:
+                        await numbers.fetch_inc(owner, int(offset))
+        await x.barrier()
+
+    what, remedy = said(main, ranks=3, conduit=network)
+    if form == "one by one":
+        assert what.startswith(
+            "Rank 0 accesses 2 ranks element by element HERE: 200 times 8 bytes, 100 of them of rank 1"
+        )
+        return
+    assert what.startswith(
+        "The lists that rank 0 gives HERE are one native operation for each element: 200 times 8 bytes in 2 lists. "
+        "Calls and waits there take "
+    )
+    assert remedy == (
+        "Try the conduit's option `rma=am`: a list then goes in messages, which hold many elements each. What lies "
+        "together is better moved as one range."
+    )
+    faster = conduit.run(main, ranks=3, conduit=f"{network}:rma=am")
+    assert faster.seconds < conduit.run(main, ranks=3, conduit=network).seconds
+
+
+def test_many_messages_of_a_library_to_several_ranks_are_not_laid_to_one():
+    async def main(comm):
+        data = np.zeros(1)
+        if comm.rank == 0:
+            for turn in range(60):
+                await comm.Send(data, 1 + turn % 3)
+        else:
+            for _ in range(20):
+                await comm.Recv(data, 0)
+
+    with reporting() as reports:
+        MPI.run(main, ranks=4, library="scampi")
+    what = [each.what for each in reports[0].advice if "element by element" in each.what]
+    assert what[0].startswith("Rank 0 sends to 3 ranks element by element at ")
+    assert ": 60 messages of 8 bytes, 20 of them to rank 1. Calls and waits" in what[0]
 
 
 def test_intervals():

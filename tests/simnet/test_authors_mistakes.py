@@ -10,7 +10,7 @@ import conduit
 from conduit.contract import Constant, Limits, RawTable
 from conduit.launch import registry
 from conduit.options import SimOptions, option
-from conduit.simnet import HostModel
+from conduit.simnet import HostModel, Transport
 from conduits.loggp import Loggp
 from conduits.loggp.port import LoggpTransport
 
@@ -98,9 +98,17 @@ class Fractional(LoggpTransport):
         self.miss_ps = 0.5
 
 
+class Abstract(Transport):
+    """Has not all that a transport must have."""
+
+
 @pytest.mark.parametrize(
     ("transport", "message"),
     [
+        (
+            lambda port, network: Abstract(port),
+            r"^Loggp\.make_transport: Can't instantiate abstract class Abstract .*take'?; define what it lacks$",
+        ),
         (lambda port, network: None, r"^Loggp\.make_transport returned None; return a Transport$"),
         (Bare, r"^Bare\.__init__ has not called super\(\)\.__init__\(port\)$"),
         (Costless, r"^Costless has no miss_ps; set it to what one poll costs that finds nothing, picoseconds$"),

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from conduit.contract import Awaited
+from conduit.core import written
 from conduit.launch.reports.graph import pattern, waits
 from conduit.launch.reports.records import RankRecord, SourceLine
 from conduit.launch.reports.words import common, counted, named
@@ -45,7 +46,7 @@ def _of_what(ranks: Sequence[RankRecord], total: int) -> str:
 
 def _handler(name: str, place: SourceLine | None) -> str:
     if place is not None:
-        return f"{name} ({place.file}:{place.line})"
+        return f"{name} ({written.at(place.file, place.line)})"
     return name or "no handler, only to free a slot"
 
 

@@ -7,6 +7,7 @@ import json
 import attrs
 
 from conduit.contract import Participation
+from conduit.core import written
 
 OF_TRIO = "a wait of Trio's own"
 """What a task does that waits in no call of this package, and so does not poll: `TaskRecord.call`."""
@@ -27,7 +28,7 @@ class SourceLine:
     function: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line} in {self.function}"
+        return f"{written.at(self.file, self.line)} in {self.function}"
 
 
 @attrs.frozen

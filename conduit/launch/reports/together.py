@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import attrs
 
 from conduit.contract import Awaited, Participation
+from conduit.core import written
 from conduit.launch.reports.graph import pattern
 from conduit.launch.reports.records import HeldRecord, RankRecord, SourceLine, WaitRecord
 from conduit.launch.reports.words import common, named
@@ -65,7 +66,7 @@ def crossed(ranks: Sequence[RankRecord]) -> str:
         return ""
     texts = []
     for call in list(found.values())[:_MOST]:
-        who, at = sorted(set(call.ranks)), f" at {call.place.file}:{call.place.line}" if call.place else ""
+        who, at = sorted(set(call.ranks)), f" at {written.at(call.place.file, call.place.line)}" if call.place else ""
         texts.append(f"{named(who)} {'is' if len(who) == 1 else 'are'} in {common(call.what)}{at}")
     if len(found) > _MOST:
         texts.append("others are elsewhere")

@@ -13,7 +13,7 @@ import attrs
 
 from conduit.contract import Category, Identity
 from conduit.seeing.report.observer import SEND, Called, ReportRecording
-from conduit.seeing.report.profile import Profile, ends
+from conduit.seeing.report.profile import Profile, ends, overlap, union
 from conduit.seeing.timeline.recording import NEVER
 from conduit.words import many
 
@@ -108,6 +108,7 @@ def _element_wise(recording: ReportRecording, found: Profile) -> list[Advice]:
         spent[key] += call.end - call.begin
     native = {(call.place, call.rank) for call in found.native}
     made = _message_wise(found, waited)
+    listed = _listed(found)
     for key, payloads in sizes.items():
         place, rank = key
         count, ticks = waited.get(key, (0, 0))
@@ -117,17 +118,56 @@ def _element_wise(recording: ReportRecording, found: Profile) -> list[Advice]:
         # A native operation takes its processor while it is begun, a get often to its end, waited for or not.
         slow = ", and waits for each one" if each_waited else ""
         if place and small and len(payloads) >= _MANY and (each_waited or key in native) and share >= _WORTH:
-            peer, _ = peers[key].most_common(1)[0]
+            sizes_said = f"{len(payloads)} times {median(payloads):.0f} bytes"
+            taken = f"Calls and waits there take {_part(share)}."
+            if key in listed:
+                made.append(_of_lists(rank, place, f"{sizes_said} in {many(listed[key], 'list')}. {taken}", share))
+                continue
+            whose, most = _whose(peers[key], "of")
             made.append(
                 Advice(
-                    f"Rank {rank} accesses rank {peer} element by element at {place}: {len(payloads)} times "
-                    f"{median(payloads):.0f} bytes{slow}. Calls and waits there take {_part(share)}.",
-                    "Move a whole block at once (one get or put of the range), or begin all of them (get_nb, put_nb) "
-                    "and wait once.",
+                    f"Rank {rank} accesses {whose} element by element at {place}: {sizes_said}{most}{slow}. {taken}",
+                    f"Move a whole block{' of each rank' if most else ''} at once (one get or put of the range), or "
+                    "begin all of them (get_nb, put_nb) and wait once.",
                     share,
                 )
             )
     return made
+
+
+def _of_lists(rank: int, place: str, figures: str, share: float) -> Advice:
+    """Say that lists are many native operations."""
+    return Advice(
+        f"The lists that rank {rank} gives at {place} are one native operation for each element: {figures}",
+        "Try the conduit's option `rma=am`: a list then goes in messages, which hold many elements each. What lies "
+        "together is better moved as one range.",
+        share,
+    )
+
+
+def _whose(peers: Counter[int], what: str) -> tuple[str, str]:
+    """Return whom accesses of a line go to, and of several ranks which has the most: ", 20 of them of rank 1"."""
+    peer, count = peers.most_common(1)[0]
+    if len(peers) == 1:
+        return f"rank {peer}", ""
+    return many(len(peers), "rank"), f", {count} of them {what} rank {peer}"
+
+
+def _listed(found: Profile) -> Counter[tuple[str, int]]:
+    """Count the lists of each line and rank most of whose native operations are elements of such."""
+    lists: dict[tuple[str, int], list[Called]] = defaultdict(list)
+    operations: dict[tuple[str, int], list[Called]] = defaultdict(list)
+    for call in found.lists:
+        lists[call.place, call.rank].append(call)
+    for call in found.native:
+        operations[call.place, call.rank].append(call)
+    counts: Counter[tuple[str, int]] = Counter()
+    for key, calls in lists.items():
+        spans = union((call.begin, call.end) for call in calls)
+        inside = sum(overlap([(call.begin, call.end)], spans) > 0 for call in operations[key])
+        if 2 * inside > len(operations[key]):
+            counts[key] = len(calls)
+    return counts
 
 
 def _message_wise(found: Profile, waited: Mapping[tuple[str, int], tuple[int, int]]) -> list[Advice]:
@@ -142,11 +182,11 @@ def _message_wise(found: Profile, waited: Mapping[tuple[str, int], tuple[int, in
         _, ticks = waited.get((place, rank), (0, 0))
         share = (ticks + sum(call.end - call.begin for call in calls)) / found.working
         if len(calls) >= _MANY and 0 < nbytes <= _SMALL and share >= _WORTH:
-            peer, _ = Counter(call.peer for call in calls).most_common(1)[0]
+            whose, most = _whose(Counter(call.peer for call in calls), "to")
             made.append(
                 Advice(
-                    f"Rank {rank} sends to rank {peer} element by element at {place}: {len(calls)} messages of "
-                    f"{nbytes:.0f} bytes. Calls and waits there take {_part(share)}.",
+                    f"Rank {rank} sends to {whose} element by element at {place}: {len(calls)} messages of "
+                    f"{nbytes:.0f} bytes{most}. Calls and waits there take {_part(share)}.",
                     "Send a whole block at once, or begin all sends (Isend) and wait once (Waitall).",
                     share,
                 )

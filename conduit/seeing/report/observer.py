@@ -12,6 +12,9 @@ from conduit.seeing.timeline import Timeline
 MESSAGE, SEND = "message", "send"
 """Level and name under which `CallListener` hears of a program's own send in a library beside Active Messages."""
 
+LIST = "list"
+"""Level under which it hears of one call that was several native operations."""
+
 
 class Landed(NamedTuple):
     """Bytes that came to a segment."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 
-from conduit.seeing.report.observer import MESSAGE, Called, ReportRecording
+from conduit.seeing.report.observer import LIST, MESSAGE, Called, ReportRecording
 from conduit.seeing.timeline import Account, accounts
 from conduit.seeing.timeline.recording import NEVER, MessageLife
 
@@ -88,6 +88,7 @@ class Profile:
         late: ranks that polled late, the costliest first.
         lives: every Active Message.
         native: every native operation.
+        lists: every call that was several of them.
         library: every message of a library beside Active Messages, each with its line: of what a collective sends the
             collective's.
     """
@@ -104,6 +105,7 @@ class Profile:
     late: list[LatePoll]
     lives: list[MessageLife]
     native: list[Called]
+    lists: list[Called]
     library: list[Called]
 
     @property
@@ -140,6 +142,7 @@ def profile(recording: ReportRecording) -> Profile:
         late=_late(recording, lives),
         lives=lives,
         native=native,
+        lists=[call for call in recording.calls if call.level == LIST],
         library=library,
     )
 
@@ -170,7 +173,8 @@ def _sizes(recording: ReportRecording, lives: Iterable[MessageLife]) -> dict[str
     found: dict[str, Counter[int]] = {name: Counter() for name in LEVELS.values()}
     found["messages"].update(life.nbytes for life in lives)
     for call in recording.calls:
-        found[LEVELS[call.level]][call.nbytes] += 1
+        if call.level != LIST:
+            found[LEVELS[call.level]][call.nbytes] += 1
     return {name: sizes for name, sizes in found.items() if sizes}
 
 

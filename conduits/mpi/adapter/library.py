@@ -19,7 +19,7 @@ from conduits.mpi.engine.schedule import Schedule, Steps
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
 
 _LOGICAL = ("MPI_LAND", "MPI_LOR", "MPI_LXOR")
-_NUMBERS_ALONE = ("MPI_SUM", "MPI_PROD")
+_NOT_OF_BOOL = ("MPI_SUM", "MPI_PROD", "MPI_BAND", "MPI_BOR", "MPI_BXOR")
 
 
 class Library:
@@ -276,13 +276,13 @@ class AdapterComm(PersistentCalls):
             request = getattr(self._comms[HIDDEN], call)(*given)
         except self._mpi.Exception as error:
             raise own_error(self._mpi, error, f"{call} on {self.name}") from None
-        return Begun(self._library, request, given, f"{call} on {self.name}")
+        return Begun(self._library, request, given, f"{call} of the MPI library")
 
     def operator(self, op: str, datatype: str) -> Any:
         """Return MPI's own operator of a name, None where the program has made it or MPI refuses it for a datatype."""
         if not op or datatype == "MPI_WCHAR":
             return None
-        if datatype == "MPI_C_BOOL" and op in _NUMBERS_ALONE:
+        if datatype == "MPI_C_BOOL" and op in _NOT_OF_BOOL:
             return None
         if op in _LOGICAL and datatype in ("MPI_FLOAT", "MPI_DOUBLE", "MPI_LONG_DOUBLE"):
             return None

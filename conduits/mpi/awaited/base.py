@@ -22,6 +22,12 @@ _LOWER = {
 """mpi4py's calls for objects."""
 _WITHOUT_OBJECTS = {"barrier", "probe", "iprobe"}
 """Those of them that carry none."""
+_TOPOLOGIES = (
+    "Create_cart", "Create_graph", "Create_dist_graph", "Create_dist_graph_adjacent", "Get_topo", "Get_topology",
+    "Neighbor_allgather", "Neighbor_allgatherv", "Neighbor_alltoall", "Neighbor_alltoallv", "Neighbor_alltoallw",
+    "Get_coords", "Get_cart_rank", "Shift",
+)  # fmt: skip
+"""Calls of MPI's for ranks in a grid or a graph."""
 
 
 class _ForObjects:
@@ -56,8 +62,28 @@ class CommBase:
     _instead: ClassVar = {
         **dict.fromkeys(("my_rank", "me"), "write `comm.rank`"),
         **dict.fromkeys(("nprocs", "num_ranks"), "write `comm.size`"),
-        **dict.fromkeys(("Create_cart", "Create_graph"), "topologies are not here; compute neighbours of `comm.rank`"),
-        "Wtime": "write `MPI.Wtime()`",
+        **dict.fromkeys(_TOPOLOGIES, "topologies are not here; compute neighbours of `comm.rank`"),
+        **dict.fromkeys(("Wtime", "now"), "write `MPI.Wtime()`"),
+        **dict.fromkeys(
+            ("ep", "poll", "segment"), "the rank's endpoint is `conduit.current()`, after `import conduit`"
+        ),
+        "compute": "write `await conduit.current().compute(seconds)`, after `import conduit`",
+        **dict.fromkeys(
+            ("put", "get", "Put", "Get", "Rput", "Rget", "Accumulate", "Get_accumulate", "Fetch_and_op"),
+            "one-sided calls are those of windows, in extended.windows, for programs without `api = ...`",
+        ),
+        **{
+            name: f"it is a call of a request: write `await request.{name.capitalize()}()`"
+            for name in ("Wait", "wait", "Test", "test", "Cancel", "Start")
+        },
+        **{
+            name: f"it is a call of requests: write `await MPI.Request.{name}(requests)`"
+            for name in ("Waitall", "Waitany", "Waitsome", "Testall", "Testany", "Testsome")
+        },
+        **dict.fromkeys(
+            ("Get_attr", "Set_attr", "Get_errhandler", "Set_errhandler", "Get_info", "Set_info", "Disconnect", "py2f"),
+            "it is not here",
+        ),
     }
     _called: ClassVar = "comm"
 
@@ -137,6 +163,7 @@ class CommBase:
             for each in (call, getattr(call, "check", None)):
                 if isinstance(each, FunctionType) and not name.startswith("_"):
                     each.__qualname__ = f"Comm.{name}"
+                    vars(each)["called"] = f"comm.{name}"  # where the line is not known that makes the call
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name not in _LOWER]

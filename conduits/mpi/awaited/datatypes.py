@@ -134,8 +134,8 @@ def of(dtype: np.dtype[Any], what: str) -> Datatype:
         found = next((each for each in BY_NAME.values() if each.is_pair and each.dtype == dtype), None)
     if found is None:
         raise BadRequest(
-            f"{what}: MPI has no basic datatype for numpy's {dtype}; give one explicitly, as [array.view(numpy.uint8), "
-            "MPI.BYTE]"
+            f"{what}: MPI has no basic datatype for numpy's {dtype}; to send its bytes give [array.view(numpy.uint8), "
+            "MPI.BYTE], to reduce numbers one that it has, as array.astype(numpy.float32)"
         )
     return found
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from conduit import BadRequest
 from conduit.words import other_head, plain
-from conduits.mpi.awaited.datatypes import Datatype
+from conduits.mpi.awaited.datatypes import BYTE, Datatype
 from conduits.mpi.errors import ErrorClass, MpiError
 
 _Array = np.ndarray[Any, Any]
@@ -94,7 +94,15 @@ class ReductionOp:
         if not self:
             raise MpiError(ErrorClass.ERR_OP, f"{what}: op={self.name} is no operator, or was freed")
         kind = "P" if datatype.is_pair else datatype.dtype.kind
-        if self._combine is not None and kind not in self._kinds:
+        if self._combine is None:
+            return
+        if datatype is BYTE and self._kinds != _INTEGERS:
+            raise MpiError(
+                ErrorClass.ERR_OP,
+                f"{what}: op={self.name} does not take MPI_BYTE, which has no numbers in it; give the array itself, or "
+                "its datatype, such as MPI.UNSIGNED_CHAR",
+            )
+        if kind not in self._kinds:
             raise MpiError(ErrorClass.ERR_OP, f"{what}: op={self.name} does not take {datatype.name}")
 
     def apply(self, incoming: memoryview, inout: memoryview, datatype: Datatype) -> None:

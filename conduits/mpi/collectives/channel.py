@@ -47,6 +47,12 @@ class LocalCosts(Protocol):
         """Take the CPU for combining two operands of `nbytes` bytes each."""
 
 
+_AGREE = (
+    "make the same collective calls in the same order on all ranks, with counts, datatypes, root and algorithm= that "
+    "agree"
+)
+
+
 class CollectiveChannel:
     """One call's messages in one communicator.
 
@@ -64,7 +70,7 @@ class CollectiveChannel:
         hosts: the host of each.
     """
 
-    __slots__ = ("_comm", "_costs", "_expected", "_hidden", "_members", "_tag", "hosts", "rank", "size")
+    __slots__ = ("_comm", "_costs", "_expected", "_hidden", "_members", "_native", "_tag", "hosts", "rank", "size")
 
     def __init__(
         self,
@@ -84,6 +90,7 @@ class CollectiveChannel:
         self.size = len(self._members)
         self.hosts = tuple(hosts)
         self._expected: list[tuple[Any, int, int]] = []
+        self._native = False
 
     def part(self, members: Sequence[int]) -> CollectiveChannel:
         """Return the channel of some of those that take part, in this order; this rank is one of them."""
@@ -108,6 +115,7 @@ class CollectiveChannel:
 
     def native(self, call: str, *args: Any) -> PlainRequest:
         """Begin a collective of the library's own, of which real MPI alone has any; all of its ranks take part."""
+        self._native = True
         begun: PlainRequest = self._comm.collective(call, *args)
         return begun
 
@@ -159,12 +167,13 @@ class CollectiveChannel:
                 elif request.nbytes != room:
                     raise MpiError(
                         ErrorClass.ERR_TRUNCATE,
-                        f"{what}: rank {source} sent {request.nbytes} bytes where {room} were counted on; make the "
-                        "same collective calls in the same order on all ranks, with counts, datatypes, root and "
-                        "algorithm= that agree",
+                        f"{what}: rank {source} sent {request.nbytes} bytes where {room} were counted on; {_AGREE}",
                     ) from None
             if failed is not None:
-                raise failed
+                if not self._native:
+                    raise failed
+                # Libraries often do not say why, as where counts differ.
+                raise MpiError(failed.Get_error_class(), f"{what}: {failed}; {_AGREE}") from None
 
 
 def all_gather_bytes(channel: CollectiveChannel, data: bytes) -> Steps:

@@ -73,3 +73,17 @@ def test_calls_after_the_job_are_refused(fails):
             "is wanted afterwards"
         )
     assert comm.rank == 0
+
+
+@pytest.mark.parametrize("call", ["Irecv", "Barrier", "Bcast"])
+def test_a_forgotten_call_whose_line_cannot_be_read_has_the_name_that_programs_give_it(call):
+    """Not that of the class that has it inside."""
+    arguments = "" if call == "Barrier" else "buffer, 0"
+    names = {"buffer": np.zeros(1)}
+    exec(f"async def main(comm):\n    comm.{call}({arguments})\n", names)
+    with pytest.raises(conduit.BadRequest) as caught:
+        MPI.run(names["main"])
+    assert str(caught.value) == (
+        f"comm.{call}(...) at <string>:2 was called but never awaited, so it did nothing; write `await comm.{call}"
+        "(...)`"
+    )
