@@ -629,7 +629,7 @@ LINES = {
     EXTENDED + "a = await x.all_alloc(100)\n    a[0] += 3": OFFSET,
     # SHMEM's waits.
     SHMEM + "await pe.wait_until(a[0], '>', 3)": (
-        "conduit.errors.BadRequest: pe.wait_until: ivars=np.int64(0) is the value of an element, and says no more "
+        "conduit.errors.BadRequest: pe.wait_until: ivar=np.int64(0) is the value of an element, and says no more "
         "where that lies; give a part of the array, a[3:4] for a[3]"
     ),
 }
