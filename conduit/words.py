@@ -7,6 +7,13 @@ from difflib import get_close_matches
 from itertools import takewhile
 from types import CoroutineType, FunctionType
 
+ANOTHER_RUN = (
+    "calls of a rank belong to the run of Trio that its job is, and trio.run begins another one, also in a thread: "
+    "begin the thread by `await trio.to_thread.run_sync(function)`, and write `trio.from_thread.run(call, *arguments)` "
+    "in it"
+)
+"""What is wrong where a program makes a call by `trio.run`."""
+
 _SHOWN = 40  # characters of a value that is part of an advice
 _SHORT = 3
 """Letters of a word that is like many names, and meant to be few of them."""

@@ -20,7 +20,7 @@ from conduit.launch.complaints import complain
 from conduit.launch.process import ended_by
 from conduit.launch.registry import DISTRIBUTION, commands
 
-DONE, FAILED, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
+DONE, FAILED, WRONG_CALL = 0, 1, 2
 
 _ABOUT = """Active Messages over simulated interconnects.
 
@@ -71,7 +71,7 @@ def call(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt as exc:
         if output.tells_the_end() and not interrupts.is_told(exc):
             print("interrupted", file=sys.stderr)
-        return INTERRUPTED
+        return interrupts.status(exc)
 
 
 def _drop_output() -> None:

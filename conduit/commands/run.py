@@ -416,6 +416,7 @@ def _run(
         alone = parse_spec(settings["conduit"]).rank_kind is RankKind.PROCESS  # it ends its lines itself
         with (
             nullcontext() if alone else ended(),
+            nullcontext() if alone else interrupts.terminable(),
             warnings.catch_warnings(),
             unawaited.told(str(file.path), terminal.tell),
             file.importable(args),

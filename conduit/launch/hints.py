@@ -32,10 +32,10 @@ from conduit.launch.misuse import (
     run_by_itself,
     swapped,
 )
-from conduit.launch.reports.folders import is_own
+from conduit.launch.reports.folders import is_of_project, is_own
 from conduit.launch.reports.own_variables import enclosing
 from conduit.launch.timeouts import too_slow
-from conduit.words import closest, is_a, like
+from conduit.words import ANOTHER_RUN, closest, is_a, like
 
 _FOREIGN = ("trio.run received unrecognized yield message", "Task got bad yield: ")
 """How Trio refuses what asyncio wants, and asyncio what Trio wants."""
@@ -59,10 +59,16 @@ _OTHERWISE = {
 _RELEASED = "the payload of a medium message is the handler's until it returns; keep a copy of it: bytes(payload)"
 
 
+_OF_ANOTHER = re.compile(r"^Argument '(\w+)' has incorrect type \(expected (\w+)\.[\w.]+, got \w+\)$")
+"""How a class of a compiled package refuses an argument."""
+
+
 def hint(error: BaseException) -> str:
     """Return what to do about an error, "" where this package knows nothing of it."""
     if text := hiding(error):
         return text
+    if ANOTHER_RUN not in str(error) and _in_another_run(error):
+        return ANOTHER_RUN
     if str(error).startswith(_FOREIGN) or _raised_in_asyncio(error):
         return _asyncio(error)
     match error:
@@ -87,7 +93,7 @@ def hint(error: BaseException) -> str:
         case BadRequest():
             return swapped(error, is_ours) or made_handler(error, is_ours)
         case TypeError():
-            return misuse(error, is_ours)
+            return _of_another(error) or misuse(error, is_ours)
         case ValueError() if str(error) == "operation forbidden on released memoryview object":
             return _RELEASED
         case ValueError() if str(error).startswith("invalid literal for int() with base 10: "):
@@ -108,6 +114,30 @@ def _asyncio(error: BaseException) -> str:
     nodes = [] if failed is None else [node for node in ast.walk(failed.tree) if isinstance(node, ast.Call)]
     started = next((apart(node) for node in nodes if failed and failed.function(node)), "ep.poll")
     return _ASYNCIO + next((_OTHERWISE[word].format(started) for word in words if word in _OTHERWISE), _WAITING)
+
+
+def _in_another_run(error: BaseException) -> bool:
+    """Say whether a call of this project has failed in a run of Trio that a program has begun in a job."""
+    steps = [step.tb_frame for step in steps_of(error)]
+    programs = [at for at, frame in enumerate(steps) if not is_own(frame.f_code.co_filename)]
+    begun = [at for at in programs if steps[at + 1 : at + 2] and steps[at + 1].f_code is trio.run.__code__]
+    if begun:
+        return is_of_project(steps[-1].f_code.co_filename)
+    # Or that one's calls have woken the task that waits for its thread.
+    woken = bool(steps) and steps[-1].f_code.co_name == "to_thread_run_sync"
+    return woken and str(error) == "'NoneType' object has no attribute 'unwrap'"
+
+
+def _of_another(error: TypeError) -> str:
+    """Say what this project has in the place of another's class that refuses an object of this one; "" for others."""
+    found, failed = _OF_ANOTHER.match(str(error)), program_node(error, is_ours)
+    names = [node for node in ast.walk(failed.tree) if isinstance(node, ast.Attribute)] if failed and found else []
+    for node in names:
+        for module in public_modules():
+            if found and node.attr in getattr(importlib.import_module(module), "__all__", ()):
+                written = f"{ast.unparse(node)} is of {found[2]} itself"
+                return f"{written}: write `from {module} import {node.attr}`, and `{node.attr}` in its place"
+    return ""
 
 
 def handed_on(error: BaseException) -> range | None:

@@ -1,4 +1,4 @@
-"""Ctrl-C during a job reaches the job (rule E8)."""
+"""Ctrl-C during a job reaches the job (rule E8), and so does SIGTERM where the job is of this process alone."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ _SOON = 1e-3
 """Seconds after which Ctrl-C is tried again, assumed: long enough for a program to go on, too short to be noticed."""
 
 _TOLD = "_told_where_ranks_were"
+_ENDED_BY = "_signal_that_ended_the_job"
 
 
 @contextmanager
@@ -36,6 +37,40 @@ def interruptible() -> Iterator[None]:
             yield
         finally:
             signal.signal(signal.SIGINT, previous)
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Let SIGTERM end a job in this process as Ctrl-C does, so that it is told where the ranks were.
+
+    Only where it would end the process without a word.  The second one does: a program may go on after the first.
+    """
+    alone = threading.current_thread() is not threading.main_thread()
+    if alone or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    came: list[int] = []
+
+    def end(number: int, frame: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        came.append(number)
+        heard = signal.getsignal(signal.SIGINT) not in (None, signal.SIG_IGN, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGINT if heard else number)  # a shell has its background ignore Ctrl-C
+
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if came:
+            setattr(error, _ENDED_BY, came[0])
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def status(error: BaseException) -> int:
+    """Return the status of a process that ends by such an error, as a shell counts: 130, and 143 of SIGTERM."""
+    return 128 + int(getattr(error, _ENDED_BY, signal.SIGINT))
 
 
 def hear_no_more() -> None:

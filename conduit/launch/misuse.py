@@ -39,6 +39,7 @@ _SWAPPED = re.compile(
     re.DOTALL,
 )
 _NO_HANDLER = re.compile(r"^[\w.]+: handler=.* (pass the function itself|is no function;|is a coroutine;)", re.DOTALL)
+_INDEXED = ("object is not subscriptable", "object does not support item assignment")
 _FUNCTIONS = {"main", "handler", "handlers", "predicate", "function"}
 """What parameters that take functions of programs are called."""
 _OF_LAYERS = "called"
@@ -141,6 +142,8 @@ def misuse(error: TypeError, ours: Callable[[object], bool]) -> str:
         return (
             f"{_shown(node)} is an ordinary iterator: write `for`, not `async for`" if failed.calls_ours(node) else ""
         )
+    if text.startswith("'int' object ") and text.endswith(_INDEXED) and (made := _index_of_made(failed)):
+        return made
     if "not subscriptable" in text and isinstance(failed.tree, ast.Subscript):
         return _taken_by_index(failed, failed.tree) or _reckoned(failed, methods=False) or nothing(error, ours)
     if text.endswith("object is not iterable") and (listed := _iterated(failed)):
@@ -192,16 +195,43 @@ def nothing(error: BaseException, ours: Callable[[object], bool]) -> str:
     taken = next((name for name in names if failed and failed.value(name) is None), None)
     if failed is None or taken is None:
         return ""
-    code, found = failed.frame.f_code, ""
+    found = _maker(failed, taken)
+    if found is None:
+        return ""
+    made, file, line = found
+    return f"{taken.id} is None, which is what {_shown(made)} at {file}:{line} gave on this rank"
+
+
+def _maker(failed: ProgramNode, taken: ast.Name) -> tuple[ast.Call, str, int] | None:
+    """Return the awaited call of this project that has given a variable's value, by the file's lines, and where it is.
+
+    Args:
+        failed: the line that failed.
+        taken: the variable, in that line.
+    """
+    code, found = failed.frame.f_code, None
     for each in written.nodes(code):
         match each:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Await(value=ast.Call() as made)):
                 if name == taken.id and code.co_firstlineno <= each.lineno < taken.lineno and failed.function(made):
-                    found = (
-                        f"{name} is None, which is what {_shown(made)} at {code.co_filename}:{each.lineno} gave on "
-                        "this rank"
-                    )
+                    found = made, code.co_filename, each.lineno
     return found
+
+
+def _index_of_made(failed: ProgramNode) -> str:
+    """Say what an integer stands for that a program takes for an array, where its call's class says; "" for others."""
+    for node in ast.walk(failed.tree):
+        match node:
+            case ast.Subscript(value=ast.Name() as taken) if type(failed.value(taken)) is int:
+                found = _maker(failed, taken)
+                if found is None or not isinstance(found[0].func, ast.Attribute):
+                    continue
+                made, file, line = found
+                method = found[0].func
+                kind = type(failed.value(method.value))
+                if text := getattr(kind, "_instead", {}).get(f"{method.attr}[]"):
+                    return f"{taken.id} is what {_shown(made)} at {file}:{line} gave, {text.format(taken.id)}"
+    return ""
 
 
 def _of_predicate(tree: ast.AST) -> str:

@@ -266,7 +266,10 @@ class _Launcher:
         if not ranks:  # no rank has begun: the launcher itself has said what is wrong
             return
         which = f"rank {ranks[0]}" if len(ranks) == 1 else f"one of the ranks {', '.join(map(str, ranks))}"
-        terminal.tell(f"the process of {which} has ended without a word, and the job with it")
+        terminal.tell(
+            f"the process of {which} has ended without an error of Python's, as by a signal, a crash in compiled code "
+            "or os._exit, and the job with it; with PYTHONFAULTHANDLER=1 in the environment Python tells where that was"
+        )
 
     def _tell_others(self) -> None:
         """Say which ranks had the errors and warnings of others, or errors of their own."""

@@ -79,8 +79,9 @@ class Waits(ShmemTransfers):
     `cmp` is one of `CMP`, its name, or a sign such as ">=".  `status` excludes the elements where it is not 0.
     """
 
-    def _look(self, call: str, ivars: Any, cmp: Any, values: Any, status: Any, *, vector: bool) -> Look:
-        name = "ivars"
+    def _look(
+        self, call: str, ivars: Any, cmp: Any, values: Any, status: Any, *, vector: bool, name: str = "ivars"
+    ) -> Look:
         _, elements = self._blocks.symmetric(call, name, ivars)
         if elements.dtype.kind not in "iu" or elements.itemsize < 2:
             raise conduit.BadRequest(f"{call}: {name} has dtype {elements.dtype}; give integers of 2, 4 or 8 bytes")
@@ -109,7 +110,7 @@ class Waits(ShmemTransfers):
         return Look(elements, _COMPARE[_cmp(call, cmp)], made[: elements.size] if vector else made[0], counted)
 
     def _one(self, call: str, ivar: Any, cmp: Any, value: Any) -> Look:
-        look = self._look(call, ivar, cmp, value, None, vector=False)
+        look = self._look(call, ivar, cmp, value, None, vector=False, name="ivar")
         if look.elements.size != 1:
             count = many(look.elements.size, "element")
             raise conduit.BadRequest(f"{call}: ivar has {count}; give one, such as a[3:4]")

@@ -307,7 +307,7 @@ def test_without_matplotlib_ratios_are_told(command, tmp_path, monkeypatch):
     status, out, _ = command("compare", "--diff", str(tmp_path / "a.json"), str(tmp_path / "b.json"))
     assert status == 0
     assert "3.000" in out
-    assert out.endswith("Of 2 figures in both, 1 are the same, 1 larger, 0 smaller. 1 are in one file alone.\n")
+    assert out.endswith("Of 2 figures in both, 1 is the same, 1 larger, 0 smaller. 1 is in one file alone.\n")
 
 
 def test_tests_of_shmem_are_compared_too(tmp_path):

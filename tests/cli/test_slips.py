@@ -2,14 +2,18 @@
 
 import asyncio
 import gc
+import linecache
 import subprocess
 import sys
 import textwrap
+import types
 import warnings
 
 import pytest
 
 import conduit
+from conduit.launch.hints import hint
+from conduit.words import ANOTHER_RUN
 from extended import Extended, shmem, upc
 
 UPC = "api = 'upc'\nasync def main(t):\n    a = await t.all_alloc(12, dtype='i8', block=3)\n    "
@@ -96,6 +100,10 @@ def shown(command, tmp_path, monkeypatch):
 ALONE = (
     "this line makes a lock and does not take it, so it locks nothing; write `async with {0}:`, or `await "
     "{0}.acquire()` and `await {0}.release()`"
+)
+OFFSET = (
+    "a is what x.all_alloc(100) at prog.py:4 gave, an offset in every rank's segment; an array there is `ep.segment[a:a"
+    " + nbytes].view('f8')`; arrays that take an index have UPC and SHMEM"
 )
 NOT_AWAITED = (
     "extended.upc.errors.NotAwaited: a[i] was used {}, but it is a read that has not been awaited; write `await a[i]` "
@@ -644,9 +652,13 @@ LINES = {
         "comm.Sendrecv takes (sendbuf, dest, sendtag=0, recvbuf=None, source=ANY_SOURCE, recvtag=ANY_TAG, status=None)"
     ),
     MPI + "await comm.Send(b, b)": "comm.Send takes (buf, dest, tag=0)",
+    # An offset that is taken for an array.
+    EXTENDED + "a = await x.all_alloc(100)\n    a[0] = 3": OFFSET,
+    EXTENDED + "a = await x.all_alloc(100)\n    print(a[0])": OFFSET,
+    EXTENDED + "a = await x.all_alloc(100)\n    a[0] += 3": OFFSET,
     # SHMEM's waits.
     SHMEM + "await pe.wait_until(a[0], '>', 3)": (
-        "conduit.errors.BadRequest: pe.wait_until: ivars=np.int64(0) is the value of an element, and says no more "
+        "conduit.errors.BadRequest: pe.wait_until: ivar=np.int64(0) is the value of an element, and says no more "
         "where that lies; give a part of the array, a[3:4] for a[3]"
     ),
 }
@@ -665,6 +677,54 @@ def test_a_slip_is_told_what_to_write_and_ends_in_the_users_line(shown, source):
 def test_a_slip_of_a_beginner_is_told_at_the_end(shown, source, said):
     words = ["5"] if "main(ep, n)" in source else []
     assert shown(source, "--", *words)[-1] == said
+
+
+def test_windows_of_mpi4py_itself_are_told_whose_they_are():
+    """To import the real one begins MPI, so that a function stands for what refuses."""
+    code = "def main(MPI, x):\n    MPI.Win.Allocate(64, 8, comm=x)\n"
+
+    def refuse(*_, comm):
+        raise TypeError("Argument 'comm' has incorrect type (expected mpi4py.MPI.Intracomm, got Extended)")
+
+    names = {}
+    linecache.cache["prog.py"] = (len(code), None, code.splitlines(keepends=True), "prog.py")
+    exec(compile(code, "prog.py", "exec"), names)
+    windows = types.SimpleNamespace(Win=types.SimpleNamespace(Allocate=refuse))
+    with pytest.raises(TypeError) as caught:
+        names["main"](windows, None)
+    caught.value.__traceback__.tb_next.tb_next = None  # as of a compiled function
+    said = "MPI.Win is of mpi4py itself: write `from extended.windows import Win`, and `Win` in its place"
+    assert hint(caught.value) == said
+
+
+def test_calls_in_another_run_of_trio_are_told_how_to_make(tmp_path):
+    call = "def w():\n        trio.run(ep.request_short, 1 - ep.rank, h, 1)"
+    begin = "t = threading.Thread(target=w)\n    t.start()\n    t.join()"  # while nothing else runs
+    (tmp_path / "prog.py").write_text(f"import threading, trio\n{CORE}{call}\n    {begin}")
+    done = subprocess.run(
+        [sys.executable, "-m", "conduit", "run", "prog.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0
+    assert f"RuntimeError: {ANOTHER_RUN}" in done.stderr.splitlines()
+    assert "internal error" not in done.stderr
+
+
+def test_a_thread_that_trio_begins_makes_calls_of_its_rank(command, tmp_path):
+    source = """
+        import trio
+
+        async def main(ep):
+            got = []
+            def h(token, number): got.append(number)
+            await ep.attach(h)
+            await trio.to_thread.run_sync(lambda: trio.from_thread.run(ep.request_short, 1 - ep.rank, h, ep.rank))
+            await ep.block_until(lambda: got)
+            print(ep.rank, got)
+    """
+    (tmp_path / "prog.py").write_text(textwrap.dedent(source))
+    status, out, err = command("run", str(tmp_path / "prog.py"))
+    assert status == 0, err
+    assert sorted(out.splitlines()[:2]) == ["0 [1]", "1 [0]"]
 
 
 def test_a_call_that_fails_where_its_value_is_wanted_is_not_told_to_be_given_as_a_function(shown):

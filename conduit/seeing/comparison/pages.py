@@ -9,6 +9,7 @@ from conduit.options import value_text
 from conduit.seeing.comparison.differences import Difference
 from conduit.seeing.comparison.results import BenchmarkResult, labelled
 from conduit.seeing.pictures import Page, Picture
+from conduit.words import many
 
 _MOST = 10
 """Rows of the table of what differs most."""
@@ -114,6 +115,11 @@ def summary(found: Sequence[Difference], alone: int) -> str:
     same = sum(each.before == each.after for each in found)
     slower = sum(each.after > each.before for each in found)
     text = (
-        f"Of {len(found)} figures in both, {same} are the same, {slower} larger, {len(found) - same - slower} smaller."
+        f"Of {many(len(found), 'figure')} in both, {same} {_is(same)} the same, {slower} larger, "
+        f"{len(found) - same - slower} smaller."
     )
-    return text + (f" {alone} are in one file alone." if alone else "")
+    return text + (f" {alone} {_is(alone)} in one file alone." if alone else "")
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"

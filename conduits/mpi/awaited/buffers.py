@@ -99,7 +99,7 @@ class VectorBuffer:
         )
 
 
-def _view(data: Any, what: str, *, writable: bool) -> tuple[memoryview, Datatype]:
+def _view(data: Any, what: str, *, writable: bool, combined: bool = False) -> tuple[memoryview, Datatype]:
     """Return the bytes of an object, and what its elements are."""
     if data is None:
         return _EMPTY, BYTE
@@ -114,11 +114,11 @@ def _view(data: Any, what: str, *, writable: bool) -> tuple[memoryview, Datatype
         if writable and not data.flags.writeable:
             raise BadRequest(f"{what}: the array is read-only; receive into one that can be written")
         if data.dtype.kind in "mMOUV" and data.dtype.names is None:
-            datatype = datatypes.of(data.dtype, what)
+            datatype = datatypes.of(data.dtype, what, combined=combined)
         elif not data.dtype.isnative:
             raise BadRequest(f"{what}: the array's {data.dtype.str} is not in this machine's byte order; convert it")
         else:
-            datatype = datatypes.of(data.dtype, what)
+            datatype = datatypes.of(data.dtype, what, combined=combined)
         if not data.nbytes:
             return _EMPTY, datatype
         flat = data.reshape(-1, order="A").view(np.uint8)
@@ -133,7 +133,10 @@ def _view(data: Any, what: str, *, writable: bool) -> tuple[memoryview, Datatype
         raise BadRequest(f"{what}: the buffer is not contiguous; give one that is")
     if writable and view.readonly:
         raise BadRequest(f"{what}: the buffer is read-only; receive into one that can be written")
-    datatype = BYTE if isinstance(data, bytes | bytearray) else datatypes.of(np.asarray(view).dtype, what)
+    if isinstance(data, bytes | bytearray):
+        datatype = BYTE
+    else:
+        datatype = datatypes.of(np.asarray(view).dtype, what, combined=combined)
     return (view.cast("B") if view.nbytes else _EMPTY), datatype
 
 
@@ -200,13 +203,14 @@ def bytes_of(given: Any, call: str, name: str = "buf", *, writable: bool = False
     return span(given, f"Comm.{call}: {name}", writable=writable).view
 
 
-def span(given: Any, what: str, *, writable: bool = False) -> Span:
+def span(given: Any, what: str, *, writable: bool = False, combined: bool = False) -> Span:
     """Return what a buffer of one part means.
 
     Args:
         given: as a program gives it.
         what: the call and the argument, for errors.
         writable: whether something is received into it.
+        combined: whether it holds operands of a reduction, for errors.
 
     Raises:
         BadRequest: it is no buffer, or one that mpi4py refuses.
@@ -215,11 +219,11 @@ def span(given: Any, what: str, *, writable: bool = False) -> Span:
     if isinstance(given, Span):
         return given
     if not isinstance(given, list | tuple):
-        view, datatype = _view(given, what, writable=writable)
+        view, datatype = _view(given, what, writable=writable, combined=combined)
         return Span(view, datatype, len(view) // datatype.extent, given)
     _refuse_numbers(given, what)
     data, count, displacement, datatype_given = _simple(given, what)
-    view, own = _view(data, what, writable=writable)
+    view, own = _view(data, what, writable=writable, combined=combined)
     datatype = own if datatype_given is None else _datatype(datatype_given, what)
     start = displacement * datatype.extent
     if count is None:

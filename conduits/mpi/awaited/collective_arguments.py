@@ -92,15 +92,16 @@ def given(buffer: Any, call: str, name: str, *, in_place: bool = True) -> Any:
     return buffer
 
 
-def sent(buffer: Any, call: str) -> Span | None:
-    """Return a rank's own data, None for IN_PLACE."""
+def sent(buffer: Any, call: str, *, combined: bool = False) -> Span | None:
+    """Return a rank's own data, None for IN_PLACE; `combined`: operands of a reduction."""
     buffer = given(buffer, call, "sendbuf")
-    return None if buffer is None else span(buffer, f"Comm.{call}: sendbuf")
+    return None if buffer is None else span(buffer, f"Comm.{call}: sendbuf", combined=combined)
 
 
 def received(buffer: Any, call: str) -> Span:
-    """Return where a rank's result goes."""
-    return span(given(buffer, call, "recvbuf", in_place=False), f"Comm.{call}: recvbuf", writable=True)
+    """Return where the result of a reduction goes on a rank."""
+    buffer = given(buffer, call, "recvbuf", in_place=False)
+    return span(buffer, f"Comm.{call}: recvbuf", writable=True, combined=True)
 
 
 def apart(call: str, one: Span | VectorBuffer | None, other: Span | VectorBuffer | None) -> None:
@@ -145,9 +146,9 @@ def operands(
     comm._alive(call)
     into = received(recvbuf, call) if result else None
     if result:
-        mine = sent(sendbuf, call)
+        mine = sent(sendbuf, call, combined=True)
     else:
-        mine = span(given(sendbuf, call, "sendbuf", in_place=False), f"Comm.{call}: sendbuf")
+        mine = span(given(sendbuf, call, "sendbuf", in_place=False), f"Comm.{call}: sendbuf", combined=True)
     apart(call, mine, into)
     if mine is not None and into is not None and (mine.count, mine.datatype) != (into.count, into.datatype):
         raise BadRequest(
@@ -234,7 +235,7 @@ def scattered_operands(
     """
     plain = comm._alive(call)
     rank, size = plain.Get_rank(), plain.Get_size()
-    mine, into = sent(sendbuf, call), received(recvbuf, call)
+    mine, into = sent(sendbuf, call, combined=True), received(recvbuf, call)
     apart(call, mine, into)
     operand = mine or into
     counts = None

@@ -11,6 +11,9 @@ import numpy as np
 
 from conduit import BadRequest
 
+_GROUPS = {"i": "integer", "u": "integer", "f": "floating point", "b": "logical", "c": "complex"}
+"""By numpy's kind, where no other is given: MPI 4.0, section 6.9.2."""
+
 
 class Datatype:
     """A basic datatype.
@@ -20,13 +23,16 @@ class Datatype:
         dtype: numpy's.
         size: bytes of its data.
         extent: bytes from one element to the next.
+        group: of those that MPI's operators are defined by: "integer", "floating point", "logical", "complex", "byte",
+            "pair", or "character", which has none.
     """
 
-    __slots__ = ("dtype", "extent", "name", "size")
+    __slots__ = ("dtype", "extent", "group", "name", "size")
 
-    def __init__(self, name: str, dtype: Any, size: int | None = None) -> None:
+    def __init__(self, name: str, dtype: Any, size: int | None = None, group: str = "") -> None:
         self.name = name
         self.dtype: np.dtype[Any] = np.dtype(dtype)
+        self.group = group or _GROUPS.get(self.dtype.kind, "character")
         self.extent = self.dtype.itemsize
         self.size = self.extent if size is None else size
 
@@ -49,7 +55,7 @@ class Datatype:
     @property
     def is_pair(self) -> bool:
         """Whether it is a value and an index."""
-        return self.dtype.names is not None
+        return self.group == "pair"
 
     @property
     def is_null(self) -> bool:
@@ -79,25 +85,26 @@ DATATYPE_NULL = Datatype("MPI_DATATYPE_NULL", "V0")
 BY_NAME: dict[str, Datatype] = {}
 
 
-def _make(name: str, dtype: Any, size: int | None = None) -> Datatype:
-    made = BY_NAME[name] = Datatype(f"MPI_{name}", dtype, size)
+def _make(name: str, dtype: Any, size: int | None = None, group: str = "") -> Datatype:
+    made = BY_NAME[name] = Datatype(f"MPI_{name}", dtype, size, group)
     return made
 
 
-BYTE = _make("BYTE", "u1")
+BYTE = _make("BYTE", "u1", group="byte")
 for _name, _code in {
     "C_BOOL": "?", "CHAR": "S1", "SIGNED_CHAR": "b", "SHORT": "h", "INT": "i", "LONG": "l", "LONG_LONG": "q",
     "UNSIGNED_CHAR": "B", "UNSIGNED_SHORT": "H", "UNSIGNED": "I", "UNSIGNED_LONG": "L", "UNSIGNED_LONG_LONG": "Q",
     "FLOAT": "f", "DOUBLE": "d", "LONG_DOUBLE": "g", "C_FLOAT_COMPLEX": "F", "C_DOUBLE_COMPLEX": "D",
     "C_LONG_DOUBLE_COMPLEX": "G", "INT8_T": "i1", "INT16_T": "i2", "INT32_T": "i4", "INT64_T": "i8", "UINT8_T": "u1",
-    "UINT16_T": "u2", "UINT32_T": "u4", "UINT64_T": "u8", "AINT": "i8", "OFFSET": "i8", "COUNT": "i8", "WCHAR": "u4",
+    "UINT16_T": "u2", "UINT32_T": "u4", "UINT64_T": "u8", "AINT": "i8", "OFFSET": "i8", "COUNT": "i8",
 }.items():  # fmt: skip
     _make(_name, _code)
+_make("WCHAR", "u4", group="character")
 for _name, _code, _size in (
     ("FLOAT_INT", "f", 8), ("DOUBLE_INT", "d", 12), ("LONG_INT", "l", 12), ("TWOINT", "i", 8), ("SHORT_INT", "h", 6),
     ("LONG_DOUBLE_INT", "g", 20),
 ):  # fmt: skip
-    _make(_name, _pair(_code), _size)
+    _make(_name, _pair(_code), _size, "pair")
 BY_NAME |= {
     "C_COMPLEX": BY_NAME["C_FLOAT_COMPLEX"],
     "BOOL": BY_NAME["C_BOOL"],
@@ -119,12 +126,13 @@ _BY_CODE = {
 }  # fmt: skip
 
 
-def of(dtype: np.dtype[Any], what: str) -> Datatype:
+def of(dtype: np.dtype[Any], what: str, *, combined: bool = False) -> Datatype:
     """Return the datatype of a numpy dtype.
 
     Args:
         dtype: numpy's.
         what: the call and the argument, for the error.
+        combined: whether elements are operands of a reduction, for the error.
 
     Raises:
         BadRequest: MPI has none for it.
@@ -133,11 +141,18 @@ def of(dtype: np.dtype[Any], what: str) -> Datatype:
     if found is None:
         found = next((each for each in BY_NAME.values() if each.is_pair and each.dtype == dtype), None)
     if found is None:
-        raise BadRequest(
-            f"{what}: MPI has no basic datatype for numpy's {dtype}; to send its bytes give [array.view(numpy.uint8), "
-            "MPI.BYTE], to reduce numbers one that it has, as array.astype(numpy.float32)"
-        )
+        raise BadRequest(f"{what}: MPI has no basic datatype for numpy's {dtype}; {_instead(dtype, combined)}")
     return found
+
+
+def _instead(dtype: np.dtype[Any], combined: bool) -> str:
+    """Return what to give for an array of a dtype that MPI does not have."""
+    if not combined:
+        return "give one explicitly, as [array.view(numpy.uint8), MPI.BYTE]"
+    known = {"f": "float32", "M": "int64", "m": "int64"}.get(dtype.kind)
+    if known is not None:
+        return f"reduce array.{'astype' if dtype.kind == 'f' else 'view'}(numpy.{known})"
+    return "reduce an array of numbers"
 
 
 def named(text: str, what: str) -> Datatype:

@@ -9,7 +9,7 @@ import numpy as np
 
 from conduit import BadRequest
 from conduit.words import other_head, plain
-from conduits.mpi.awaited.datatypes import BYTE, Datatype
+from conduits.mpi.awaited.datatypes import Datatype
 from conduits.mpi.errors import ErrorClass, MpiError
 
 _Array = np.ndarray[Any, Any]
@@ -24,7 +24,7 @@ class ReductionOp:
     Args:
         name: MPI's name of it.
         combine: of arrays: (incoming, inout) -> result, for the operators that MPI has.
-        kinds: numpy's kinds that it takes; "P" for pairs.
+        groups: of the datatypes that it takes (MPI 4.0, section 6.9.2).
         function: of bytes, for those of programs.
         commute: whether its operands may change places.
 
@@ -34,20 +34,20 @@ class ReductionOp:
         is_predefined: whether it is MPI's own.
     """
 
-    __slots__ = ("_combine", "_function", "_kinds", "is_commutative", "is_predefined", "name")
+    __slots__ = ("_combine", "_function", "_groups", "is_commutative", "is_predefined", "name")
 
     def __init__(
         self,
         name: str,
         combine: Callable[[_Array, _Array], _Array] | None = None,
-        kinds: str = "",
+        groups: tuple[str, ...] = (),
         function: Function | None = None,
         *,
         commute: bool = True,
     ) -> None:
         self.name = name
         self._combine = combine
-        self._kinds = kinds
+        self._groups = groups
         self._function = function
         self.is_commutative = commute
         self.is_predefined = combine is not None
@@ -93,17 +93,10 @@ class ReductionOp:
         """Raise MpiError where it cannot be applied to a datatype."""
         if not self:
             raise MpiError(ErrorClass.ERR_OP, f"{what}: op={self.name} is no operator, or was freed")
-        kind = "P" if datatype.is_pair else datatype.dtype.kind
-        if self._combine is None:
-            return
-        if datatype is BYTE and self._kinds != _INTEGERS:
+        if self._combine is not None and datatype.group not in self._groups:
             raise MpiError(
-                ErrorClass.ERR_OP,
-                f"{what}: op={self.name} does not take MPI_BYTE, which has no numbers in it; give the array itself, or "
-                "its datatype, such as MPI.UNSIGNED_CHAR",
+                ErrorClass.ERR_OP, f"{what}: op={self.name} does not take {datatype.name}; {_allowed(datatype)}"
             )
-        if kind not in self._kinds:
-            raise MpiError(ErrorClass.ERR_OP, f"{what}: op={self.name} does not take {datatype.name}")
 
     def apply(self, incoming: memoryview, inout: memoryview, datatype: Datatype) -> None:
         """Make inout = incoming op inout, of elements of `datatype`."""
@@ -116,16 +109,6 @@ class ReductionOp:
             self._function(incoming, inout, datatype)
 
 
-def _add(one: _Array, other: _Array) -> _Array:
-    result: _Array = np.logical_or(one, other) if one.dtype.kind == "b" else one + other
-    return result
-
-
-def _multiply(one: _Array, other: _Array) -> _Array:
-    result: _Array = np.logical_and(one, other) if one.dtype.kind == "b" else one * other
-    return result
-
-
 def _located(larger: bool) -> Callable[[_Array, _Array], _Array]:
     def combine(one: _Array, other: _Array) -> _Array:
         mine, its = one["value"], other["value"]
@@ -136,19 +119,35 @@ def _located(larger: bool) -> Callable[[_Array, _Array], _Array]:
     return combine
 
 
-_INTEGERS, _REALS, _NUMBERS = "iub", "iuf", "iufcb"
+_INTEGER, _FLOATING, _LOGICAL, _COMPLEX, _BYTE = "integer", "floating point", "logical", "complex", "byte"
+_ALL = (_INTEGER, _FLOATING, _LOGICAL, _COMPLEX, _BYTE, "pair", "character")
 OP_NULL = ReductionOp("MPI_OP_NULL")
-MAX = ReductionOp("MPI_MAX", np.maximum, _REALS)
-MIN = ReductionOp("MPI_MIN", np.minimum, _REALS)
-SUM = ReductionOp("MPI_SUM", _add, _NUMBERS)
-PROD = ReductionOp("MPI_PROD", _multiply, _NUMBERS)
-LAND = ReductionOp("MPI_LAND", np.logical_and, _REALS + "b")
-LOR = ReductionOp("MPI_LOR", np.logical_or, _REALS + "b")
-LXOR = ReductionOp("MPI_LXOR", np.logical_xor, _REALS + "b")
-BAND = ReductionOp("MPI_BAND", np.bitwise_and, _INTEGERS)
-BOR = ReductionOp("MPI_BOR", np.bitwise_or, _INTEGERS)
-BXOR = ReductionOp("MPI_BXOR", np.bitwise_xor, _INTEGERS)
-MAXLOC = ReductionOp("MPI_MAXLOC", _located(True), "P")
-MINLOC = ReductionOp("MPI_MINLOC", _located(False), "P")
-REPLACE = ReductionOp("MPI_REPLACE", lambda one, other: one, _NUMBERS + "SP", commute=False)
-NO_OP = ReductionOp("MPI_NO_OP", lambda one, other: other, _NUMBERS + "SP", commute=False)
+MAX = ReductionOp("MPI_MAX", np.maximum, (_INTEGER, _FLOATING))
+MIN = ReductionOp("MPI_MIN", np.minimum, (_INTEGER, _FLOATING))
+SUM = ReductionOp("MPI_SUM", np.add, (_INTEGER, _FLOATING, _COMPLEX))
+PROD = ReductionOp("MPI_PROD", np.multiply, (_INTEGER, _FLOATING, _COMPLEX))
+LAND = ReductionOp("MPI_LAND", np.logical_and, (_INTEGER, _LOGICAL))
+LOR = ReductionOp("MPI_LOR", np.logical_or, (_INTEGER, _LOGICAL))
+LXOR = ReductionOp("MPI_LXOR", np.logical_xor, (_INTEGER, _LOGICAL))
+BAND = ReductionOp("MPI_BAND", np.bitwise_and, (_INTEGER, _BYTE))
+BOR = ReductionOp("MPI_BOR", np.bitwise_or, (_INTEGER, _BYTE))
+BXOR = ReductionOp("MPI_BXOR", np.bitwise_xor, (_INTEGER, _BYTE))
+MAXLOC = ReductionOp("MPI_MAXLOC", _located(True), ("pair",))
+MINLOC = ReductionOp("MPI_MINLOC", _located(False), ("pair",))
+_OF_REDUCTIONS = (MAX, MIN, SUM, PROD, LAND, LOR, LXOR, BAND, BOR, BXOR, MAXLOC, MINLOC)
+REPLACE = ReductionOp("MPI_REPLACE", lambda one, other: one, _ALL, commute=False)
+NO_OP = ReductionOp("MPI_NO_OP", lambda one, other: other, _ALL, commute=False)
+_OTHERS = {
+    "byte": "numbers of one byte are MPI.UINT8_T",
+    "character": "give an array of integers",
+    "logical": "to count, give array.astype(numpy.int32)",
+}
+"""By group, what else to give: where operators are missed."""
+
+
+def _allowed(datatype: Datatype) -> str:
+    """Return in words which operators MPI defines for a datatype."""
+    names = [each.name.removeprefix("MPI_") for each in _OF_REDUCTIONS if datatype.group in each._groups]
+    has = f"MPI defines {', '.join(names)} for it" if names else "MPI defines none for characters"
+    other = _OTHERS.get(datatype.group)
+    return f"{has}; {other}" if other else has

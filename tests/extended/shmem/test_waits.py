@@ -112,7 +112,7 @@ def test_the_report_of_a_wait_for_several_says_what_they_are_to_be():
         (lambda pe, a: pe.test(a[:1], 9, 1), "cmp=9"),
         (lambda pe, a: pe.test(a[:1], "==", 1.5), "value=1.5 is a float"),
         (lambda pe, a: pe.test(a[:1], "==", 1 << 40), "cannot be that"),
-        (lambda pe, a: pe.test(a.copy(), "==", 1), "ivars is not symmetric"),
+        (lambda pe, a: pe.test(a.copy(), "==", 1), "ivar is not symmetric"),
         (lambda pe, a: pe.test(a.view("f4"), "==", 1), "dtype float32"),
         (lambda pe, a: pe.test_all_vector(a, "==", [1]), "values has 1 element"),
         (lambda pe, a: pe.test_all(a, "==", 1, [0]), "status has 1 element"),

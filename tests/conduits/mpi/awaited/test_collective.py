@@ -1,5 +1,10 @@
 """Collectives of programs, on simulated libraries, against numpy."""
 
+import json
+import re
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -133,7 +138,7 @@ CODES = {"i": "bhilq", "u": "BHILQ", "f": "fdg", "c": "FDG", "b": "?"}
 OPERATORS = {
     "MAX": ("iuf", np.maximum), "MIN": ("iuf", np.minimum), "SUM": ("iufc", np.add), "PROD": ("iufc", np.multiply),
     "LAND": ("iub", np.logical_and), "LOR": ("iub", np.logical_or), "LXOR": ("iub", np.logical_xor),
-    "BAND": ("iub", np.bitwise_and), "BOR": ("iub", np.bitwise_or), "BXOR": ("iub", np.bitwise_xor),
+    "BAND": ("iu", np.bitwise_and), "BOR": ("iu", np.bitwise_or), "BXOR": ("iu", np.bitwise_xor),
 }  # fmt: skip
 
 
@@ -156,6 +161,81 @@ def test_operators_on_all_datatypes(library, op):
                     assert (into == expected).all(), (name, code)
 
     MPI.run(main, library=library, ranks=5, ranks_per_host=2)
+
+
+DEFINED = {
+    "i": "MAX MIN SUM PROD LAND LOR LXOR BAND BOR BXOR", "f": "MAX MIN SUM PROD", "c": "SUM PROD",
+    "b": "LAND LOR LXOR", "byte": "BAND BOR BXOR", "pair": "MAXLOC MINLOC", "": "",
+}  # fmt: skip
+"""Of groups of datatypes, the operators: MPI 4.0, section 6.9.2."""
+GROUPS = {
+    "i": "SIGNED_CHAR SHORT INT LONG LONG_LONG UNSIGNED_CHAR UNSIGNED_SHORT UNSIGNED UNSIGNED_LONG UNSIGNED_LONG_LONG "
+    "INT8_T INT16_T INT32_T INT64_T UINT8_T UINT16_T UINT32_T UINT64_T AINT OFFSET COUNT",
+    "f": "FLOAT DOUBLE LONG_DOUBLE",
+    "c": "C_FLOAT_COMPLEX C_DOUBLE_COMPLEX C_LONG_DOUBLE_COMPLEX",
+    "b": "C_BOOL",
+    "byte": "BYTE",
+    "pair": "FLOAT_INT DOUBLE_INT LONG_INT TWOINT SHORT_INT LONG_DOUBLE_INT",
+    "": "CHAR WCHAR",
+}
+OF_DATATYPE = {name: DEFINED[group].split() for group, names in GROUPS.items() for name in names.split()}
+ALL_OPERATORS = (*OPERATORS, "MAXLOC", "MINLOC")
+
+
+def test_operators_are_defined_for_the_datatypes_that_the_standard_names():
+    async def main(comm):
+        found = {}
+        for name in OF_DATATYPE:
+            datatype = getattr(MPI, name)
+            for op in ALL_OPERATORS:
+                for reduction in REDUCTIONS:
+                    buffers = [[np.zeros(64, "u1"), 1, datatype] for _ in range(2)]
+                    options = {"recvcounts": [1]} if reduction == "Reduce_scatter" else {}
+                    try:
+                        await call(comm, reduction, *buffers, op=getattr(MPI, op), **options)
+                    except MPI.Exception as error:
+                        classes.add(error.Get_error_class())
+                    else:
+                        found.setdefault((name, reduction), []).append(op)
+        return found
+
+    classes = set()
+    found = MPI.run(main, library="scampi", ranks=1).values[0]
+    assert classes == {MPI.ERR_OP}
+    for name, defined in OF_DATATYPE.items():
+        for reduction in REDUCTIONS:
+            assert found.get((name, reduction), []) == defined, (name, reduction)
+
+
+def test_a_real_library_defines_operators_for_the_same_datatypes(tmp_path):
+    pytest.importorskip("mpi4py", reason="real MPI needs mpi4py here")
+    (tmp_path / "real.py").write_text(REAL)
+    words = [sys.executable, str(tmp_path / "real.py"), json.dumps([list(OF_DATATYPE), ALL_OPERATORS])]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    found["CHAR"] = []  # MPICH takes it for a number, the standard does not
+    assert found == OF_DATATYPE
+
+
+REAL = """
+import json, sys
+from mpi4py import MPI
+
+datatypes, operators = json.loads(sys.argv[1])
+found = {name: [] for name in datatypes}
+for name in datatypes:
+    for op in operators:
+        buffers = [[bytearray(64), 1, getattr(MPI, name)] for _ in range(2)]
+        try:
+            MPI.COMM_SELF.Allreduce(*buffers, op=getattr(MPI, op))
+        except MPI.Exception as error:
+            assert error.Get_error_class() == MPI.ERR_OP
+        else:
+            found[name].append(op)
+print(json.dumps(found))
+"""
+"""Of one process."""
 
 
 @pytest.mark.parametrize("op", ["MAXLOC", "MINLOC"])
@@ -374,6 +454,27 @@ def test_what_is_refused(match, act):
     refused(conduit.BadRequest, match, act)
 
 
+@pytest.mark.parametrize(
+    ("code", "instead"),
+    [
+        ("f2", "reduce array.astype(numpy.float32)"),
+        ("m8[s]", "reduce array.view(numpy.int64)"),
+        ("S5", "reduce an array of numbers"),
+        ("i4,f8,i2", "reduce an array of numbers"),
+    ],
+)
+def test_arrays_that_mpi_has_no_datatype_for_are_not_reduced_as_bytes(code, instead):
+    data = np.zeros(2, code)
+    missing = re.escape(f"MPI has no basic datatype for numpy's {data.dtype}; ")
+    for name in REDUCTIONS:
+        match = rf"^Comm.{name}: (send|recv)buf: {missing}{re.escape(instead)}$"
+        refused(conduit.BadRequest, match, lambda comm, name=name: getattr(comm, name)(data, data.copy()))
+    moved = r"give one explicitly, as \[array.view\(numpy.uint8\), MPI.BYTE\]$"
+    for name in ("Bcast", "Send"):
+        match = rf"^Comm.{name}: buf: {missing}{moved}"
+        refused(conduit.BadRequest, match, lambda comm, name=name: getattr(comm, name)(data, 0))
+
+
 def test_leaders_of_hosts_are_refused_where_they_would_change_the_order():
     async def act(comm):
         dealt = await comm.Split(0, comm.rank % 2)
@@ -387,8 +488,14 @@ def test_leaders_of_hosts_are_refused_where_they_would_change_the_order():
     [
         (MPI.ERR_ROOT, r"Comm.Bcast: root=2 is no rank of MPI_COMM_WORLD; use 0 to 1", lambda comm: comm.Bcast(ONE, 2)),
         (MPI.ERR_ROOT, r"Comm.Gather: root=-1 ", lambda comm: comm.Gather(ONE, TWO, -1)),
-        (MPI.ERR_OP, r"Comm.Allreduce: op=MPI_BAND does not take MPI_DOUBLE",
+        (MPI.ERR_OP, r"Comm.Allreduce: op=MPI_BAND does not take MPI_DOUBLE; MPI defines MAX, MIN, SUM, PROD for it$",
          lambda comm: comm.Allreduce(ONE * 1.0, TWO[:2] * 1.0, MPI.BAND)),
+        (MPI.ERR_OP, r"Comm.Reduce: op=MPI_SUM does not take MPI_BYTE; MPI defines BAND, BOR, BXOR for it; numbers of "
+         r"one byte are MPI.UINT8_T$", lambda comm: comm.Reduce(bytes(2), bytearray(2))),
+        (MPI.ERR_OP, r"Comm.Scan: op=MPI_SUM does not take MPI_C_BOOL; MPI defines LAND, LOR, LXOR for it; to count, "
+         r"give array.astype\(numpy.int32\)$", lambda comm: comm.Scan(ONE > 0, ONE > 1)),
+        (MPI.ERR_OP, r"Comm.Exscan: op=MPI_MAX does not take MPI_CHAR; MPI defines none for characters; give an array "
+         r"of integers$", lambda comm: comm.Exscan(np.zeros(2, "S1"), np.zeros(2, "S1"), MPI.MAX)),
         (MPI.ERR_OP, r"Comm.Allreduce: op=MPI_REPLACE is for windows",
          lambda comm: comm.Allreduce(ONE, TWO[:2], MPI.REPLACE)),
         (MPI.ERR_OP, r"op=MPI_OP_NULL is no operator", lambda comm: comm.Allreduce(ONE, TWO[:2], MPI.OP_NULL)),

@@ -1,0 +1,73 @@
+"""SIGTERM, as schedulers send it at the limit of time, during a simulated job of `conduit run`."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+async def main(ep):
+    print(ep.rank, "begins", flush=True)
+    if ep.rank == 0:
+        while True:
+            await ep.compute(1e-6)
+    await ep.block_until(lambda: False)
+"""
+STUBBORN = """
+async def main(ep):
+    while True:
+        try:
+            print(ep.rank, "begins", flush=True)
+            while True:
+                pass
+        except KeyboardInterrupt:
+            pass
+"""
+
+
+def begun(tmp_path, source, **options):
+    """Start a program; return its process when a rank has begun."""
+    (tmp_path / "prog.py").write_text(source)
+    words = [sys.executable, "-m", "conduit", "run", "prog.py", "--conduit", "loggp"]
+    process = subprocess.Popen(
+        words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+    )
+    assert process.stdout.readline() == "0 begins\n"
+    return process
+
+
+@pytest.fixture
+def ignoring_interrupts():
+    """Let processes ignore Ctrl-C from their start, as a shell does for what a script puts in the background."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_it_is_told_where_the_ranks_were(tmp_path):
+    process = begun(tmp_path, PROGRAM)
+    process.terminate()
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 143
+    first, zero, one = err.splitlines()
+    assert first.startswith("interrupted at ")
+    assert first.endswith(" us: where the ranks were (what ran was prog.py:6 in main)")
+    assert zero == "rank 0: its task ran that"
+    assert one.startswith("rank 1: prog.py:7 in main: waits for a predicate ")
+
+
+def test_the_second_one_ends_what_goes_on_after_the_first(tmp_path):
+    process = begun(tmp_path, STUBBORN)
+    process.terminate()
+    assert process.stdout.readline() == "0 begins\n"
+    process.terminate()
+    process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGTERM
+
+
+def test_it_ends_what_ignores_ctrl_c(tmp_path, ignoring_interrupts):
+    process = begun(tmp_path, PROGRAM)
+    process.terminate()
+    assert process.communicate(timeout=60)[1] == ""
+    assert process.returncode == -signal.SIGTERM
