@@ -24,7 +24,6 @@ from conduit.contract.message import (
     Category,
     Identity,
     Message,
-    ShortMessage,
     word_of,
 )
 from conduit.contract.network import Conduit, JobSetup, RankKind
@@ -67,7 +66,6 @@ __all__ = [
     "Processes",
     "RankKind",
     "RawTable",
-    "ShortMessage",
     "StridedSection",
     "Unhandled",
     "Wait",

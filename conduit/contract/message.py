@@ -119,23 +119,3 @@ class Message:
     def is_auto_reply(self) -> bool:
         """Whether it is the automatic empty reply to a request whose handler made none; it runs no handler."""
         return bool(self.word & AUTO_REPLY)
-
-
-class ShortMessage(Message):
-    """A short message.  Most messages are, so that it sets alone what differs; `slot` is set where it has arrived.
-
-    Args:
-        word: as `Message.word`.
-        args: the arguments, packed.
-        source: rank of the sender.
-    """
-
-    __slots__ = ()
-
-    payload = b""
-    offset = nbytes = 0
-
-    def __init__(self, word: int, args: bytes, source: int) -> None:
-        self.word = word
-        self.args = args
-        self.source = source

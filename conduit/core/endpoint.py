@@ -23,7 +23,6 @@ from conduit.contract import (
     Limits,
     Message,
     Port,
-    ShortMessage,
     word_of,
 )
 from conduit.core import arguments
@@ -438,7 +437,7 @@ class Endpoint:
             packed = arguments.pack("ep.request_short", args, self.limits.max_args)
         frame = _getframe(1)
         unused = Guard((self, "ep.request_short", frame.f_code, frame.f_lasti))
-        return self._request(unused, dest, ShortMessage(_SHORT | index, packed, self.rank))
+        return self._request(unused, dest, Message(_SHORT | index, packed, b"", 0, 0, self.rank))
 
     def request_medium(self, dest: int, handler: Handler, payload: Any, *args: Any) -> Coroutine[Any, Any, None]:
         """Send a medium request: the handler gets the payload in a buffer of its own.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from conduit.contract import REQUEST, Category, Message, ShortMessage, word_of
+from conduit.contract import REQUEST, Category, Message, word_of
 from conduit.core import arguments
 from conduit.core.endpoint import Endpoint
 from conduit.core.handlers import Handler
@@ -78,7 +78,7 @@ class Token:
             packed = ep._packers[len(args)](*args)
         except arguments.UNPACKED:
             packed = arguments.pack("token.reply_short", args, ep.limits.max_args)
-        self._reply = ShortMessage(index, packed, ep.rank)
+        self._reply = Message(index, packed, b"", 0, 0, ep.rank)
 
     def reply_medium(self, handler: Handler, payload: Any, *args: Any) -> None:
         """Reply with a payload that the requester's handler gets in a buffer of its own.

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import struct
 
-from conduit.contract import CATEGORY, Message, ShortMessage
+from conduit.contract import Message
 
 FORMAT = "IIq"
 """The 16 bytes, as `struct` writes them."""
@@ -45,9 +45,5 @@ def unpack(data: bytes, source: int, slot: int) -> Message:
         slot: number of the slot.
     """
     word, nbytes, offset, args = _UNPACK[data[1] >> 3](data)
-    if not nbytes and not word & CATEGORY:
-        message = ShortMessage(word & _WORD, args, source)
-        message.slot = slot
-        return message
     payload = data[SIZE + len(args) :][:nbytes] if nbytes else b""
     return Message(word & _WORD, args, payload, offset, nbytes, source, slot)
