@@ -19,7 +19,7 @@ from conduits.mpi.engine.schedule import Schedule, Steps
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
 
 _LOGICAL = ("MPI_LAND", "MPI_LOR", "MPI_LXOR")
-_NOT_OF_BOOL = ("MPI_SUM", "MPI_PROD", "MPI_BAND", "MPI_BOR", "MPI_BXOR")
+_NUMBERS_ALONE = ("MPI_SUM", "MPI_PROD")
 
 
 class Library:
@@ -282,7 +282,7 @@ class AdapterComm(PersistentCalls):
         """Return MPI's own operator of a name, None where the program has made it or MPI refuses it for a datatype."""
         if not op or datatype == "MPI_WCHAR":
             return None
-        if datatype == "MPI_C_BOOL" and op in _NOT_OF_BOOL:
+        if datatype == "MPI_C_BOOL" and op in _NUMBERS_ALONE:
             return None
         if op in _LOGICAL and datatype in ("MPI_FLOAT", "MPI_DOUBLE", "MPI_LONG_DOUBLE"):
             return None
