@@ -1,6 +1,7 @@
 """Under a launcher, processes that wait in `conduit.run` for others say once who has not come, and where they wait."""
 
 import os
+import signal
 import sys
 import threading
 import time
@@ -120,8 +121,8 @@ class TestProcesses:
 
 
 def told(monkeypatch, seen, together, number=1):
-    monkeypatch.setattr(coming, "_seen", lambda variable: seen)
-    return coming._missing(together, number)
+    monkeypatch.setattr(coming, "_seen", lambda variable, own: seen)
+    return coming._missing(together, number, os.getpid())
 
 
 def of(count, number=0, here=None):
@@ -183,3 +184,58 @@ def test_a_process_beside_ends_with_the_wait():
     assert time.monotonic() - begun < coming.PATIENCE_S
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has them")
+def test_a_program_hears_of_no_process_beside():
+    heard = []
+    before = signal.signal(signal.SIGCHLD, lambda *_: heard.append(os.waitpid(-1, os.WNOHANG)))
+    try:
+        end = coming._beside(lambda: os._exit(1))
+        with pytest.raises(ChildProcessError):
+            os.waitpid(-1, os.WNOHANG)
+        end()
+        assert not heard
+        if not (own := os.fork()):
+            os._exit(0)
+        os.waitid(os.P_PID, own, os.WEXITED | os.WNOWAIT)
+        with coming._deaf_to_children():
+            pass
+        assert (own, 0) in heard
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it forks")
+class TestWatch:
+    def test_one_thread_looks_after_all_waits(self):
+        watch = coming._Watch()
+        watch.begin(lambda: None)()
+        first = watch.thread
+        watch.begin(lambda: None)()
+        assert watch.thread is first
+        assert first.daemon
+        assert not watch.waits
+        watch.stop()
+        assert not first.is_alive()
+
+    def test_what_lasts_is_told_once_and_what_has_ended_is_not(self, monkeypatch):
+        monkeypatch.setattr(coming, "PATIENCE_S", 0.01)
+        watch, told, done = coming._Watch(), [], threading.Event()
+        watch.begin(lambda: told.append("ended"))()
+        watch.begin(lambda: told.append("first"))
+        watch.begin(done.set)
+        assert done.wait(PATIENCE_S)
+        watch.stop()
+        assert told == ["first"]
+
+    def test_it_stops_while_the_program_forks(self):
+        end = coming._WATCH.begin(lambda: None)
+        before = coming._WATCH.thread
+        if not (child := os.fork()):
+            os._exit(bool(coming._WATCH.thread or coming._WATCH.waits))
+        assert os.waitpid(child, 0)[1] == 0
+        assert not before.is_alive()
+        assert coming._WATCH.thread.is_alive()  # as a wait lasts
+        end()
+        coming._WATCH.stop()
