@@ -36,8 +36,8 @@ _END = 1 << 62
 """Stands, in the mark of a process whose program is over, where others have the number of the job."""
 
 _TO_DO = (
-    "every process has to call it, as often as the others do; what one rank alone is to do belongs into main, under "
-    "`if ep.rank == 0:`"
+    "every process has to run the job, as often as the others do; what one rank alone is to do belongs into main, "
+    "under an `if` that asks for its rank"
 )
 
 
@@ -269,13 +269,14 @@ def _words(come: Mapping[int, str], absent: list[int], ended: list[int], of: str
         places.setdefault(place, []).append(rank)
     known = [f"{named(ranks)} at {place}" for place, ranks in places.items() if place]
     who = ", ".join(known) or named(sorted(come))
-    missed = [f"{named(absent)} {'has' if len(absent) == 1 else 'have'} not"] if absent else []
+    missed = [f"{named(absent)} {'has' if len(absent) == 1 else 'have'} not yet"] if absent else []
     if ended:
         missed.append(f"{named(ended)} {'has' if len(ended) == 1 else 'have'} ended without it")
-    others = " and ".join(missed) or "those of other hosts have not"
+    others = " and ".join(missed) or "those of other hosts have not yet"
+    late = "" if ended else "if it never does: " if len(absent) == 1 else "if they never do: "
     return (
-        f"{len(come)} of {of} {'has' if one else 'have'} come to {'the next ' * again}conduit.run and wait{'s' * one} "
-        f"there for the others ({who}); {others}: {_TO_DO}"
+        f"{len(come)} of {of} {'has' if one else 'have'} come to the {'next ' * again}job and wait{'s' * one} there "
+        f"for the others ({who}); {others}{'; ' if late else ': '}{late}{_TO_DO}"
     )
 
 
