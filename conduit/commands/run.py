@@ -143,8 +143,8 @@ def run(
         processes.warn_of_copies(specs)
         _warn_of_world(file, specs)
         if output.is_first():
-            for text in uncalled.uncalled(file.tree, str(file.path)):
-                terminal.tell(f"warning: {text}")
+            for line, text in uncalled.uncalled(file.tree):
+                terminal.tell(f"warning: {file.path}:{line}: {text}")
     settings = {
         "ranks": ranks,
         "seed": seed,

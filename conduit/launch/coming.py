@@ -12,9 +12,11 @@ import re
 import select
 import signal
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import attrs
@@ -34,8 +36,8 @@ _END = 1 << 62
 """Stands, in the mark of a process whose program is over, where others have the number of the job."""
 
 _TO_DO = (
-    "every process has to call it, as often as the others do; what one rank alone is to do belongs into main, under "
-    "`if ep.rank == 0:`"
+    "every process has to run the job, as often as the others do; what one rank alone is to do belongs into main, "
+    "under an `if` that asks for its rank"
 )
 
 
@@ -81,13 +83,13 @@ def awaited(*, apart: bool = False) -> Iterator[None]:
     if together is None or _OWN.mark is None:
         yield
         return
-    number = _OWN.jobs
+    number, process = _OWN.jobs, os.getpid()
 
     def tell() -> None:
-        if text := _missing(together, number):
+        if text := _missing(together, number, process):
             os.write(2, f"{terminal.shown(text)}\n".encode())
 
-    end = (_beside if apart else _within)(tell)
+    end = (_beside if apart else _WATCH.begin)(tell)
     try:
         yield
     finally:
@@ -125,50 +127,124 @@ def _place() -> str:
 # -- who looks ------------------------------------------------------------------------------------------------------
 
 
-def _within(tell: Callable[[], None]) -> Callable[[], object]:
-    """Have a thread tell after a while; return what keeps it from that."""
-    timer = threading.Timer(PATIENCE_S, tell)
-    timer.daemon = True
-    timer.start()
-    return timer.cancel
+@attrs.define
+class _Watch:
+    """A thread that looks after waits of this process: one for all, as waits are many and few last.
+
+    A wait costs it no wake.  It stops while the program forks, for whom a thread would be a danger, and Python warns.
+
+    Attributes:
+        waits: those that last, the first begun first: when each has lasted long, and what tells of it.
+        stopping: set to end the thread.
+        thread: None where none has been needed.
+    """
+
+    waits: dict[object, tuple[float, Callable[[], None]]] = attrs.field(factory=dict)
+    stopping: threading.Event = attrs.field(factory=threading.Event)
+    thread: threading.Thread | None = None
+
+    def begin(self, tell: Callable[[], None]) -> Callable[[], object]:
+        """Have the thread tell after a while; return what keeps it from that."""
+        wait = object()
+        self.waits[wait] = time.monotonic() + PATIENCE_S, tell
+        if self.thread is None:
+            self.start()
+        return partial(self.waits.pop, wait, None)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self.stopping = threading.Event()
+        self.thread = threading.Thread(target=self.look, args=(self.stopping,), name="conduit.run", daemon=True)
+        self.thread.start()
+
+    def look(self, stopping: threading.Event) -> None:
+        """Sleep until the first wait may have lasted long; tell of it where it does."""
+        rest = PATIENCE_S
+        while not stopping.wait(rest):
+            rest = PATIENCE_S
+            for wait, (due, tell) in list(self.waits.items()):
+                if (left := due - time.monotonic()) > 0:
+                    rest = left
+                    break
+                if self.waits.pop(wait, None):
+                    tell()
+
+    def stop(self) -> None:
+        """End the thread, before the process forks."""
+        if self.thread is not None:
+            self.stopping.set()
+            self.thread.join(1.0)  # no longer, should what it says be read by nobody
+            self.thread = None
+
+    def resume(self) -> None:
+        """Start the thread again where something waits, as another thread has forked."""
+        if self.waits:
+            self.start()
+
+
+_WATCH = _Watch()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_WATCH.stop, after_in_parent=_WATCH.resume, after_in_child=_WATCH.waits.clear)
 
 
 def _beside(tell: Callable[[], None]) -> Callable[[], object]:
-    """Have a process of its own tell after a while; return what ends that, which the end of this one does too."""
+    """Have a process of its own tell after a while; return what ends that, which the end of this one does too.
+
+    It is no child of this process, so that a program that waits for any child of its own does not get it.
+    """
     read, write = os.pipe()
-    with warnings.catch_warnings():
+    with _deaf_to_children(), warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of threads, none of which the child needs
-        child = os.fork()
-    if not child:
-        try:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                signal.signal(number, signal.SIG_DFL)
-            os.close(write)
-            if not select.select([read], [], [], PATIENCE_S)[0]:
-                tell()
-        finally:
-            os._exit(0)
-    os.close(read)
-
-    def end() -> None:
-        os.close(write)
+        between = os.fork()
+        if not between:
+            try:
+                if not os.fork():
+                    _look_beside(read, write, tell)
+            finally:
+                os._exit(0)
         with suppress(ChildProcessError):  # where the program wants to hear of none
-            os.waitpid(child, 0)
+            os.waitpid(between, 0)
+    os.close(read)
+    return partial(os.close, write)
 
-    return end
+
+def _look_beside(read: int, write: int, tell: Callable[[], None]) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    os.close(write)
+    if not select.select([read], [], [], PATIENCE_S)[0]:
+        tell()
+
+
+@contextmanager
+def _deaf_to_children() -> Iterator[None]:
+    """Let the program hear of no child that ends inside; of its own it hears afterwards."""
+    handler = signal.getsignal(signal.SIGCHLD)
+    if not callable(handler) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGCHLD, handler)
+        with suppress(ChildProcessError):  # it has none
+            if os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                signal.raise_signal(signal.SIGCHLD)
 
 
 # -- what is seen ---------------------------------------------------------------------------------------------------
 
 
-def _missing(together: StartedTogether, number: int) -> str:
+def _missing(together: StartedTogether, number: int, process: int) -> str:
     """Return what is to be said of those of this host who have not come to a job; "" where others say it, or none is.
 
     Args:
         together: how this process was started.
         number: of the job.
+        process: this one, though another looks for it.
     """
-    seen = _seen(together.variable)
+    seen = _seen(together.variable, process)
     come = {rank: place for rank, (job, place) in seen.items() if number <= job < _END}
     if not come or min(come) != together.number:
         return ""
@@ -193,24 +269,26 @@ def _words(come: Mapping[int, str], absent: list[int], ended: list[int], of: str
         places.setdefault(place, []).append(rank)
     known = [f"{named(ranks)} at {place}" for place, ranks in places.items() if place]
     who = ", ".join(known) or named(sorted(come))
-    missed = [f"{named(absent)} {'has' if len(absent) == 1 else 'have'} not"] if absent else []
+    missed = [f"{named(absent)} {'has' if len(absent) == 1 else 'have'} not yet"] if absent else []
     if ended:
         missed.append(f"{named(ended)} {'has' if len(ended) == 1 else 'have'} ended without it")
-    others = " and ".join(missed) or "those of other hosts have not"
+    others = " and ".join(missed) or "those of other hosts have not yet"
+    late = "" if ended else "if it never does: " if len(absent) == 1 else "if they never do: "
     return (
-        f"{len(come)} of {of} {'has' if one else 'have'} come to {'the next ' * again}conduit.run and wait{'s' * one} "
-        f"there for the others ({who}); {others}: {_TO_DO}"
+        f"{len(come)} of {of} {'has' if one else 'have'} come to the {'next ' * again}job and wait{'s' * one} there "
+        f"for the others ({who}); {others}{'; ' if late else ': '}{late}{_TO_DO}"
     )
 
 
-def _seen(variable: str) -> dict[int, tuple[int, str]]:
+def _seen(variable: str, own: int) -> dict[int, tuple[int, str]]:
     """Return of each rank of this host whose process is there how many jobs it has come to, and its line.
 
     Args:
         variable: of the environment, in which the launcher has told each process its rank.
+        own: this process.
     """
     parents = _parents()
-    top = os.getpid()
+    top = own
     while top in parents and _rank(top, variable) is not None:
         top = parents[top]
     found: dict[int, tuple[int, str]] = {}

@@ -207,8 +207,8 @@ def _prepare(
         _warn(text)
     if text := mpi4py_world.of_caller(spec):
         _warn(text)
-    for text in uncalled.of_caller() if output.is_first() else ():
-        _warn(text)
+    if output.is_first():
+        uncalled.warn_of_caller()
     quiet_python()
     setup = JobSetup(
         ranks=len(hosts), hosts=hosts, segment=nbytes, seed=arguments.integer("run", "seed", seed),

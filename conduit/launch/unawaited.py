@@ -48,15 +48,36 @@ def told(program: str, otherwise: Callable[[str], object] | None = None) -> Iter
         elif text not in rank.warnings:
             rank.warn(text)
 
-    warnings.filterwarnings("always", _NEVER.pattern, RuntimeWarning, append=True)  # Python tells of each line once
-    added = warnings.filters[-1]
+    added = _let_all_tell()
     warnings.showwarning = show  # type: ignore[assignment]  # which takes what it does not look at together
     try:
         yield
     finally:
         warnings.showwarning = before
         with suppress(ValueError):  # the program has changed them itself
-            warnings.filters.remove(added)  # type: ignore[attr-defined]  # it is a list
+            _filters().remove(added)
+
+
+def _let_all_tell() -> object:
+    """Let each rank tell of a line, of which Python tells once; where the program wants none, or an error, it stays so.
+
+    Returns:
+        The filter that has been added.
+    """
+    filters = _filters()
+    warnings.filterwarnings("always", _NEVER.pattern, RuntimeWarning)
+    added = filters.pop(0)
+    once = (
+        place
+        for place, (action, _, category, *_) in enumerate(filters)
+        if action in ("default", "module", "once") and issubclass(RuntimeWarning, category)
+    )
+    filters.insert(next(once, len(filters)), added)
+    return added
+
+
+def _filters() -> list[Any]:
+    return warnings.filters  # type: ignore[return-value]  # a list that programs change too
 
 
 def told_in_script() -> AbstractContextManager[None]:

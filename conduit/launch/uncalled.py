@@ -6,11 +6,14 @@ import ast
 import importlib
 import inspect
 import linecache
+import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cached_property
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
+from conduit.errors import ConduitWarning
 from conduit.launch.hints import is_ours, public_modules
 from conduit.launch.tracebacks import program_frame
 
@@ -19,28 +22,25 @@ _LOOKED: set[str] = set()
 """Files at which this process has looked for its own calls of `conduit.run`: once is enough."""
 
 
-def of_caller() -> list[str]:
-    """Return what is to be said of the program that runs a job, once for each file."""
+def warn_of_caller() -> None:
+    """Warn of the program that runs a job, once for each file: at the line of each such statement."""
     frame, _ = program_frame()
-    file = "" if frame is None else frame.f_code.co_filename
-    if not file or file in _LOOKED:
-        return []
+    if frame is None or frame.f_code.co_filename in _LOOKED:
+        return
+    file, variables = frame.f_code.co_filename, frame.f_globals
     _LOOKED.add(file)
-    source = "".join(linecache.getlines(file, frame and frame.f_globals))
-    try:
-        return uncalled(ast.parse(source), file)
-    except (SyntaxError, ValueError):
-        return []  # it has been edited meanwhile
+    with suppress(SyntaxError, ValueError):  # it has been edited meanwhile
+        for line, text in uncalled(ast.parse("".join(linecache.getlines(file, variables)))):
+            warnings.warn_explicit(text, ConduitWarning, file, line, variables.get("__name__"))
 
 
-def uncalled(tree: ast.Module, file: str) -> list[str]:
-    """Return what is to be said of each such statement, in the order of lines.
+def uncalled(tree: ast.Module) -> list[tuple[int, str]]:
+    """Return the line of each such statement and what is to be said of it, in the order of lines.
 
     Only names of methods are looked for that no public class has as anything else, nor a class of the program.
 
     Args:
         tree: the program.
-        file: its name.
     """
     found = [
         node.value for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Attribute)
@@ -54,10 +54,8 @@ def uncalled(tree: ast.Module, file: str) -> list[str]:
         if methods and not _is_module(node.value, tree):
             wait = "await " if all(map(_is_awaited, methods)) else ""
             name = ast.unparse(node)
-            texts.append(
-                f"{file}:{node.lineno}: `{name}` names the method and does not call it: `{wait}{name}"
-                f"({'...' if any(map(_takes, methods)) else ''})`"
-            )
+            call = f"{wait}{name}({'...' if any(map(_takes, methods)) else ''})"
+            texts.append((node.lineno, f"`{name}` names the method and does not call it: `{call}`"))
     return texts
 
 

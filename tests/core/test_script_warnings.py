@@ -81,8 +81,9 @@ def test_elsewhere_it_is_as_python_shows_it(tmp_path):
     assert shown == f"{tmp_path / 'script.py'}:19: ConduitWarning: ranks 0-1: {SAID}\n  conduit.run(main)\n"
 
 
-def test_a_helper_that_is_not_awaited_is_told_as_conduit_run_does(tmp_path):
-    shown, _ = run(tmp_path, SCRIPT, "forgets")
+@pytest.mark.parametrize("options", [[], ["-X", "dev"], ["-W", "default"], ["-W", "once"]])
+def test_a_helper_that_is_not_awaited_is_told_as_conduit_run_does(tmp_path, options):
+    shown, _ = run(tmp_path, SCRIPT, "forgets", options=options)
     assert shown.replace(str(tmp_path) + os.sep, "") == (
         f"script.py:19: ConduitWarning: ranks 0-1: {FORGOTTEN}\n  conduit.run(main)\n"
     )

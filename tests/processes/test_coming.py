@@ -1,6 +1,7 @@
 """Under a launcher, processes that wait in `conduit.run` for others say once who has not come, and where they wait."""
 
 import os
+import signal
 import sys
 import threading
 import time
@@ -15,8 +16,8 @@ from conduit.launch.starting import _in_shared_memory
 from .conftest import MPI, PATIENCE_S, processes_in
 
 TO_DO = (
-    "every process has to call it, as often as the others do; what one rank alone is to do belongs into main, under "
-    "`if ep.rank == 0:`"
+    "every process has to run the job, as often as the others do; what one rank alone is to do belongs into main, "
+    "under an `if` that asks for its rank"
 )
 
 SCRIPT = f"""
@@ -99,10 +100,10 @@ class TestProcesses:
         process, said, path = waits(shell, how)
         end(shell, process)
         line = SCRIPT[: SCRIPT.index("print(")].count("\n") + 1
-        next_one = "the next " if how == "a second job" else ""
-        who = "rank 1 has not and rank 2 has ended without it"
+        next_one = "next " if how == "a second job" else ""
+        who = "rank 1 has not yet and rank 2 has ended without it"
         assert said == (
-            f"1 of 3 processes has come to {next_one}conduit.run and waits there for the others (rank 0 at "
+            f"1 of 3 processes has come to the {next_one}job and waits there for the others (rank 0 at "
             f"{path}:{line}); {who}: {TO_DO}\n"
         )
 
@@ -112,16 +113,14 @@ class TestProcesses:
         done = shell.end(process)
         assert done.status == 0, done.err
         assert done.lines == ["[0, 1, 2]"] * 3
-        assert said.startswith(
-            "2 of 3 processes have come to conduit.run and wait there for the others (ranks 0, 2 at "
-        )
-        assert said.endswith(f"; rank 1 has not: {TO_DO}\n")
+        assert said.startswith("2 of 3 processes have come to the job and wait there for the others (ranks 0, 2 at ")
+        assert said.endswith(f"; rank 1 has not yet; if it never does: {TO_DO}\n")
         assert not done.err
 
 
 def told(monkeypatch, seen, together, number=1):
-    monkeypatch.setattr(coming, "_seen", lambda variable: seen)
-    return coming._missing(together, number)
+    monkeypatch.setattr(coming, "_seen", lambda variable, own: seen)
+    return coming._missing(together, number, os.getpid())
 
 
 def of(count, number=0, here=None):
@@ -132,8 +131,8 @@ class TestWords:
     def test_the_lowest_that_has_come_tells(self, monkeypatch):
         seen = {0: (0, ""), 1: (1, "a.py:1"), 2: (1, "b.py:2"), 3: (1, "a.py:1")}
         assert told(monkeypatch, seen, of(4, 1, 4)) == (
-            "3 of 4 processes have come to conduit.run and wait there for the others (ranks 1, 3 at a.py:1, rank 2 at "
-            f"b.py:2); rank 0 has not: {TO_DO}"
+            "3 of 4 processes have come to the job and wait there for the others (ranks 1, 3 at a.py:1, rank 2 at "
+            f"b.py:2); rank 0 has not yet; if it never does: {TO_DO}"
         )
         assert told(monkeypatch, seen, of(4, 2, 4)) == ""
 
@@ -141,15 +140,15 @@ class TestWords:
         seen = {2: (1, ""), 3: (0, "")}
         host = os.uname().nodename
         assert told(monkeypatch, seen, of(4, 2, 2)) == (
-            f"1 of 2 processes of the host {host} has come to conduit.run and waits there for the others (rank 2); "
-            f"rank 3 has not: {TO_DO}"
+            f"1 of 2 processes of the host {host} has come to the job and waits there for the others (rank 2); "
+            f"rank 3 has not yet; if it never does: {TO_DO}"
         )
 
     def test_those_of_other_hosts(self, monkeypatch):
         seen = {0: (1, ""), 1: (1, "")}
         assert told(monkeypatch, seen, of(4, 0, 2)) == (
-            "2 of 4 processes have come to conduit.run and wait there for the others (ranks 0-1); those of other hosts "
-            f"have not: {TO_DO}"
+            "2 of 4 processes have come to the job and wait there for the others (ranks 0-1); those of other hosts "
+            f"have not yet; if they never do: {TO_DO}"
         )
         assert told(monkeypatch, {2: (1, ""), 3: (1, "")}, of(4, 2, 2)) == ""
 
@@ -159,7 +158,7 @@ class TestWords:
     def test_a_program_that_is_over_comes_no_more(self, monkeypatch):
         seen = {0: (2, "a.py:9"), 1: (coming._END, "")}
         assert told(monkeypatch, seen, of(2, 0, 2), 2) == (
-            "1 of 2 processes has come to the next conduit.run and waits there for the others (rank 0 at a.py:9); "
+            "1 of 2 processes has come to the next job and waits there for the others (rank 0 at a.py:9); "
             f"rank 1 has ended without it: {TO_DO}"
         )
 
@@ -183,3 +182,58 @@ def test_a_process_beside_ends_with_the_wait():
     assert time.monotonic() - begun < coming.PATIENCE_S
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has them")
+def test_a_program_hears_of_no_process_beside():
+    heard = []
+    before = signal.signal(signal.SIGCHLD, lambda *_: heard.append(os.waitpid(-1, os.WNOHANG)))
+    try:
+        end = coming._beside(lambda: os._exit(1))
+        with pytest.raises(ChildProcessError):
+            os.waitpid(-1, os.WNOHANG)
+        end()
+        assert not heard
+        if not (own := os.fork()):
+            os._exit(0)
+        os.waitid(os.P_PID, own, os.WEXITED | os.WNOWAIT)
+        with coming._deaf_to_children():
+            pass
+        assert (own, 0) in heard
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it forks")
+class TestWatch:
+    def test_one_thread_looks_after_all_waits(self):
+        watch = coming._Watch()
+        watch.begin(lambda: None)()
+        first = watch.thread
+        watch.begin(lambda: None)()
+        assert watch.thread is first
+        assert first.daemon
+        assert not watch.waits
+        watch.stop()
+        assert not first.is_alive()
+
+    def test_what_lasts_is_told_once_and_what_has_ended_is_not(self, monkeypatch):
+        monkeypatch.setattr(coming, "PATIENCE_S", 0.01)
+        watch, told, done = coming._Watch(), [], threading.Event()
+        watch.begin(lambda: told.append("ended"))()
+        watch.begin(lambda: told.append("first"))
+        watch.begin(done.set)
+        assert done.wait(PATIENCE_S)
+        watch.stop()
+        assert told == ["first"]
+
+    def test_it_stops_while_the_program_forks(self):
+        end = coming._WATCH.begin(lambda: None)
+        before = coming._WATCH.thread
+        if not (child := os.fork()):
+            os._exit(bool(coming._WATCH.thread or coming._WATCH.waits))
+        assert os.waitpid(child, 0)[1] == 0
+        assert not before.is_alive()
+        assert coming._WATCH.thread.is_alive()  # as a wait lasts
+        end()
+        coming._WATCH.stop()
