@@ -51,8 +51,7 @@ def slow(text: str) -> str:
     if took <= SLOW:
         return ""
     return (
-        f"a round trip on '{text}' takes {took * 1e3:.6g} ms of virtual time: checks that poll take "
-        f"long{_units(text)}"
+        f"a round trip on '{text}' takes {took * 1e3:.6g} ms of virtual time: checks that poll take long{_units(text)}"
     )
 
 
