@@ -42,7 +42,7 @@ def conform(
     from conduit.conformance.pace import refuse_slow
     from conduit.conformance.suites import suite_folders
 
-    refuse_slow(found)
+    refuse_slow(spec)
 
     # The suite's own settings count, not those of the project in whose folder the command is called.
     settings = ["-c", os.devnull, "--rootdir", str(suite_folders()["core"]), "--import-mode=importlib"]

@@ -2,39 +2,85 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from functools import partial
-from typing import TYPE_CHECKING
+import re
+import time
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+import attrs
 
 import conduit
-from conduit.errors import BadRequest
+from conduit.errors import BadRequest, TimeLimit
+from conduit.launch.registry import parse_spec
 
 if TYPE_CHECKING:
     from conduit import Endpoint, Token
-    from conduit.launch.registry import Spec
 
-SLOWEST = 1e-3
-"""Seconds that a round trip may take.  The suite's programs poll, compute and set limits by what networks take, which
-is far less: where messages are slower they poll for hours, and what they compare comes in another order."""
+SLOW = 1e-3
+"""Seconds that a round trip may take without a word.  The suite's programs poll, compute and set limits by what
+networks take, which is far less: where messages are slower, checks that poll take long."""
+SLOWEST = 0.1
+"""Seconds that a round trip may take: beyond, the suite's programs poll for hours."""
+_LIMITS = [10.0**power for power in range(-6, 5)]
+"""Virtual seconds that the job may take which looks, one after another: as long as it is quick to see."""
+_PATIENCE_S = 0.2
+"""Seconds of this process that a job may take for another to follow with ten times the limit."""
+_BARE = re.compile(r"(\w+)=[\d.]+(e[+-]?\d+)?(?=,|$)")
 
 
-def refuse_slow(spec: Spec) -> None:
+def refuse_slow(text: str) -> None:
     """Refuse a network on which the suite's programs would not come to their end.
+
+    Args:
+        text: its spec, as it was written.
 
     Raises:
         BadRequest: a round trip takes longer than SLOWEST.
     """
-    if not spec.simulated:
-        return
-    took = 0.0
-    with suppress(Exception):  # what fails here fails in the suite, which says more about it
-        took = max(conduit.run(_round_trip, ranks=2, conduit=spec.text).values)
+    took = round_trip(text)
     if took > SLOWEST:
         raise BadRequest(
-            f"a round trip on '{spec.text}' takes {took:.6g} s of simulated time, and the suite's programs can wait "
-            f"for at most {SLOWEST:g} s; give other options: a time without a unit is in seconds, write 1us for a "
-            "microsecond"
+            f"a round trip on '{text}' takes {took:.6g} s of simulated time, and the suite's programs "
+            f"can wait for at most {SLOWEST:g} s; give other options{_units(text)}"
         )
+
+
+def slow(text: str) -> str:
+    """Return what is to be said before the checks of a network on which they take long, "" of another."""
+    took = round_trip(text)
+    if took <= SLOW:
+        return ""
+    return (
+        f"a round trip on '{text}' takes {took * 1e3:.6g} ms of virtual time: checks that poll take long{_units(text)}"
+    )
+
+
+@cache
+def round_trip(text: str) -> float:
+    """Return the seconds of virtual time that a request and its reply take; 0.0 where the checks are to see it."""
+    if not parse_spec(text).simulated:
+        return 0.0
+    for limit in _LIMITS:
+        begin = time.process_time()
+        try:
+            return float(max(conduit.run(_round_trip, ranks=2, conduit=text, time_limit=limit).values))
+        except TimeLimit:
+            pass  # a longer one shows whether it comes to its end
+        except Exception:  # what fails here fails in the suite, which says more about it
+            return 0.0
+        if time.process_time() - begin > _PATIENCE_S:
+            break  # something goes on for ever
+    return 0.0
+
+
+def _units(text: str) -> str:
+    """Say how a time is written that the spec gives without a unit, "" where it gives none."""
+    options: Any = type(parse_spec(text).options)
+    for found in _BARE.finditer(text.partition(":")[2]):
+        field = attrs.fields_dict(options).get(found[1])
+        if field is not None and re.search(r"\b(s|seconds)$", field.metadata.get("help", "")):
+            return ": a time without a unit is in seconds, write 1us for a microsecond"
+    return ""
 
 
 async def _round_trip(ep: Endpoint) -> float:

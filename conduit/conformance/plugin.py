@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from conduit.conformance.cases import CLOCKS, FIRST, OTHER_RANKS, PLACED, Case, cases
-from conduit.conformance.pace import refuse_slow
+from conduit.conformance.pace import refuse_slow, slow
 from conduit.conformance.processes import Jobs
 from conduit.conformance.suites import suite_folders
 from conduit.errors import ConduitError
-from conduit.launch.registry import parse_spec
 
 MARKERS = (
     "rule(number, ...): the rules of docs/contract.md that this check checks",
@@ -74,7 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
     for spec in _specs(config):
         try:
-            refuse_slow(parse_spec(spec))
+            refuse_slow(spec)
             found = _all_cases(config, spec)
         except ConduitError as error:
             raise pytest.UsageError(str(error)) from error
@@ -94,7 +93,8 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
         return []
     most = _most(config)
     count = sum(len(_all_cases(config, spec)[:most]) for spec in specs)
-    return [f"conformance: {', '.join(specs)}; {count} cases, repeat with --conformance-seed {_seed(config)}"]
+    head = f"conformance: {', '.join(specs)}; {count} cases, repeat with --conformance-seed {_seed(config)}"
+    return [head, *(f"conformance: {text}" for text in map(slow, specs) if text)]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

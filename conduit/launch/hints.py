@@ -259,7 +259,8 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
         if each in own:
             return f"{kind.__name__} has no {name} (did you mean {each}?)"
     if hasattr(kind, "__await__") and hasattr(np.ndarray, name) and (called := _written(error)):
-        return f"{called} {is_a(there)}: write `await {called}` for its result, which has {name}"
+        result = "" if "put" in getattr(there, "call", "") else f" for its result, which has {name}"
+        return f"{called} {is_a(there)}: write `await {called}`{result}"
     if isinstance(there, Endpoint) and (fronts := _fronts_with(name)):
         if started := _started(fronts, there, error):  # the program says itself what it is for
             return f"{kind.__name__} has no {name}; {started}"

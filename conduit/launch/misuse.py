@@ -384,7 +384,7 @@ def _default(function: Callable[..., object], parameter: inspect.Parameter) -> s
 def _parameters(function: Callable[..., object]) -> Iterator[inspect.Parameter]:
     """Yield the parameters of a call that are for programs."""
     for each in inspect.signature(function).parameters.values():
-        if each.name != _OF_LAYERS or each.kind is not inspect.Parameter.KEYWORD_ONLY:
+        if each.name != _OF_LAYERS:
             yield each
 
 

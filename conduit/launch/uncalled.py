@@ -6,18 +6,19 @@ import ast
 import importlib
 import inspect
 import linecache
+import os
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cached_property
-from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
+from types import FunctionType, ModuleType
 from typing import Any
 
+from conduit.core.endpoint import Endpoint
 from conduit.errors import ConduitWarning
 from conduit.launch.hints import is_ours, public_modules
 from conduit.launch.tracebacks import program_frame
 
-_VALUES = property, cached_property, MemberDescriptorType, GetSetDescriptorType
 _LOOKED: set[str] = set()
 """Files at which this process has looked for its own calls of `conduit.run`: once is enough."""
 
@@ -25,9 +26,11 @@ _LOOKED: set[str] = set()
 def warn_of_caller() -> None:
     """Warn of the program that runs a job, once for each file: at the line of each such statement."""
     frame, _ = program_frame()
-    if frame is None or frame.f_code.co_filename in _LOOKED:
+    file = "" if frame is None else frame.f_code.co_filename
+    if file in _LOOKED or not os.path.isfile(file):  # the last line of a cell of a notebook shows its value
         return
-    file, variables = frame.f_code.co_filename, frame.f_globals
+    assert frame is not None
+    variables = frame.f_globals
     _LOOKED.add(file)
     with suppress(SyntaxError, ValueError):  # it has been edited meanwhile
         for line, text in uncalled(ast.parse("".join(linecache.getlines(file, variables)))):
@@ -37,67 +40,141 @@ def warn_of_caller() -> None:
 def uncalled(tree: ast.Module) -> list[tuple[int, str]]:
     """Return the line of each such statement and what is to be said of it, in the order of lines.
 
-    Only names of methods are looked for that no public class has as anything else, nor a class of the program.
+    Only objects that are seen to be of this project count: what `main` is given, a parameter that says so, and what
+    `await Extended.attach(...)` or another `attach` gives.  What is tried, or is to raise, is meant so.
 
     Args:
         tree: the program.
     """
-    found = [
-        node.value for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Attribute)
-    ]
+    found = list(_statements(tree))
     if not found:
         return []
-    own = set(_defined(tree))
-    texts = []
-    for node in sorted(found, key=lambda node: node.lineno):
-        methods = [] if node.attr in own or node.attr.startswith("_") else _methods(node.attr)
-        if methods and not _is_module(node.value, tree):
-            wait = "await " if all(map(_is_awaited, methods)) else ""
-            name = ast.unparse(node)
-            call = f"{wait}{name}({'...' if any(map(_takes, methods)) else ''})"
-            texts.append((node.lineno, f"`{name}` names the method and does not call it: `{call}`"))
-    return texts
+    names = _Names(tree)
+    set_here = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and _is_stored(node)}
+    texts = {}
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            known = names.objects(function)
+            for node in _statements(function):
+                match node:
+                    case ast.Attribute(ast.Name(id), attr) if id in known and attr not in set_here:
+                        if text := _text(node, inspect.getattr_static(known[id], attr, None)):
+                            texts[node.lineno, node.col_offset] = text
+    return [(line, texts[line, column]) for line, column in sorted(texts)]
 
 
-def _defined(tree: ast.Module) -> Iterator[str]:
-    """Yield the names that classes of the program define, or that it assigns to attributes."""
-    for node in ast.walk(tree):
+def _text(node: ast.Attribute, method: object) -> str:
+    """Return what is to be said of one statement, "" where it names no method."""
+    if not isinstance(method, FunctionType) or node.attr.startswith("_"):
+        return ""
+    wait = "await " if _is_awaited(method) else ""
+    name = ast.unparse(node)
+    return f"`{name}` names the method and does not call it: `{wait}{name}({'...' if _takes(method) else ''})`"
+
+
+def _is_stored(node: ast.Attribute | ast.Name) -> bool:
+    return not isinstance(node.ctx, ast.Load)
+
+
+def _statements(node: ast.AST) -> Iterator[ast.Attribute]:
+    """Yield the attributes that are statements below a node, but those that are tried or are to raise."""
+    match node:
+        case ast.Expr(value=ast.Attribute() as found):
+            yield found
+        case ast.Try() | ast.TryStar():
+            return
+        case ast.With(items=items) | ast.AsyncWith(items=items) if any(map(_is_to_raise, items)):
+            return
+    for each in ast.iter_child_nodes(node):
+        yield from _statements(each)
+
+
+def _is_to_raise(item: ast.withitem) -> bool:
+    text = ast.unparse(item).casefold()
+    return "raises" in text or "suppress" in text
+
+
+class _Names:
+    """Which names of a program are seen to be objects of this project."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._imported: dict[str, Any] = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                self._imported.update(_imported(node))
+        self._mains = dict(self._started(tree)) or self._main(tree)
+
+    def objects(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, type]:
+        """Return the names in a function that are given one value each, an object of this project: with its class."""
+        given = Counter(
+            node.arg if isinstance(node, ast.arg) else node.id
+            for node in ast.walk(function)
+            if isinstance(node, ast.arg) or (isinstance(node, ast.Name) and _is_stored(node))
+        )
+        return {name: kind for name, kind in self._given(function) if given[name] == 1 and isinstance(kind, type)}
+
+    def _given(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str, Any]]:
+        own = [*function.args.posonlyargs, *function.args.args]
+        if own and function.name in self._mains and isinstance(function, ast.AsyncFunctionDef):
+            yield own[0].arg, self._mains[function.name]
+        for each in own:
+            if each.annotation is not None:
+                yield each.arg, self._value(each.annotation)
+        for node in ast.walk(function):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Await(ast.Call(func=ast.Attribute() as called))):
+                    if called.attr == "attach":
+                        yield name, _returned(self._value(called))
+
+    def _started(self, tree: ast.Module) -> Iterator[tuple[str, type]]:
+        """Yield the functions that the program starts, with the class of what they are given first."""
+        for node in ast.walk(tree):
+            match node:
+                case ast.Call(func=called, args=[ast.Name(id=name), *_]):
+                    start = self._value(called)
+                    if isinstance(start, FunctionType) and start.__name__ in ("run", "run_async"):
+                        for module in map(importlib.import_module, public_modules()):
+                            if getattr(module, start.__name__, None) is start:
+                                yield name, getattr(module, "_given", ("ep", Endpoint))[1]
+
+    def _main(self, tree: ast.Module) -> dict[str, type]:
+        """Return the same for a program that another one starts, as `conduit run` does: its `main(ep)`."""
+        if any(isinstance(node, ast.Name) and node.id == "api" and _is_stored(node) for node in ast.walk(tree)):
+            return {}
+        for node in tree.body:
+            match node:
+                case ast.AsyncFunctionDef(name="main", args=ast.arguments(args=[ast.arg(arg="ep"), *_])):
+                    return {"main": Endpoint}
+        return {}
+
+    def _value(self, node: ast.expr) -> Any:
+        """Return what an expression of imported names stands for, where that is of this project; else None."""
         match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.AnnAssign(target=ast.Name(id=name)):
-                yield name
-            case ast.Attribute(attr=name, ctx=ast.Store()):
-                yield name
+            case ast.Name(id=name):
+                found = self._imported.get(name)
+            case ast.Attribute(value=owner, attr=name):
+                found = getattr(self._value(owner), name, None)
+            case _:
+                return None
+        return found if isinstance(found, ModuleType) or is_ours(getattr(found, "__func__", found)) else None
 
 
-def _is_module(node: ast.expr, tree: ast.Module) -> bool:
-    """Say whether an expression begins with the name of a module that the program imports."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    imports = [each for each in ast.walk(tree) if isinstance(each, ast.Import)]
-    names = {(each.asname or each.name).partition(".")[0] for node in imports for each in node.names}
-    return isinstance(node, ast.Name) and node.id in names
+def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, Any]]:
+    """Yield what a statement imports of the public modules."""
+    public = public_modules()
+    for each in node.names:
+        if isinstance(node, ast.Import) and each.name in public:
+            module = each.name if each.asname else each.name.partition(".")[0]
+            yield each.asname or module, importlib.import_module(module)
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module in public:
+            yield each.asname or each.name, getattr(importlib.import_module(node.module), each.name, None)
 
 
-def _methods(name: str) -> list[FunctionType]:
-    """Return the methods of that name of all public classes; none where one of these has it as anything else."""
-    found = []
-    for kind in _classes():
-        there = inspect.getattr_static(kind, name, None)
-        if isinstance(there, FunctionType):
-            found.append(there)
-        elif there is not None and (isinstance(there, _VALUES) or not hasattr(there, "__get__")):
-            return []
-    return found
-
-
-def _classes() -> set[type]:
-    """Return the classes whose objects programs work with."""
-    found = set()
-    for each in public_modules():
-        module = importlib.import_module(each)
-        values = [getattr(module, name) for name in module.__all__] + list(getattr(module, "_given", ()))
-        found |= {value for value in values if isinstance(value, type) and is_ours(value)}
-    return found
+def _returned(function: Any) -> Any:
+    """Return the class that a function's annotation says it gives."""
+    function = inspect.unwrap(getattr(function, "__func__", function)) if function is not None else None
+    told = getattr(function, "__annotations__", {}).get("return")
+    return getattr(function, "__globals__", {}).get(told) if isinstance(told, str) else told
 
 
 def _is_awaited(method: Any) -> bool:

@@ -47,7 +47,7 @@ def _show(kind: type[BaseException], error: BaseException, step: TracebackType |
             raise SystemExit(_INTERRUPTED)
         error.__traceback__ = _cut(step)
     else:
-        if text := hiding(error):
+        if (text := hiding(error)) and text not in getattr(error, "__notes__", ()):
             error.add_note(text)
         with suppress(Exception):  # Python shows then what there is
             if _is_shown_by_another(error):

@@ -5,12 +5,11 @@ It is asked where nothing can happen any more: so what has not ended never will.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any, Protocol
 
 from conduit.simnet.tending import TransportWithWork
-from conduit.simnet.transport import LATER, Transport
+from conduit.simnet.transport import Transport
 
 _SENDS = ("request", "_send_later")
 """The coroutines of a port that give requests to transports."""
@@ -55,11 +54,10 @@ def _of_pass(transport: Transport) -> tuple[str, str]:
 
 
 def _may_stop(transport: Transport) -> bool:
-    """Say whether a transport may have stopped a pass: it has work of its own, or its module the word for that."""
-    own = __name__.rpartition(".")[0]
-    modules = {each.__module__ for each in type(transport).__mro__ if each.__module__.rpartition(".")[0] != own}
-    knows = any(getattr(sys.modules.get(each), "LATER", None) is LATER for each in modules)
-    return knows or isinstance(transport, TransportWithWork)
+    """Say whether a transport may have stopped a pass: it has work of its own, or a method `take` that is not ours."""
+    own = __name__.rpartition(".")[0].partition(".")[0]
+    taking = next(each for each in type(transport).__mro__ if "take" in vars(each))
+    return taking.__module__.partition(".")[0] not in (own, "conduits") or isinstance(transport, TransportWithWork)
 
 
 def _frames(task: Any) -> Iterator[Any]:

@@ -120,7 +120,7 @@ class Thread(UpcAllocation, Bytes, UpcCollectives):
             extended.BarrierMismatch: threads gave different ids.
         """
         await self.runtime.fence()
-        await self.extended.barrier(id)
+        await self.extended.barrier(id, called="t.barrier" if id is None else f"t.barrier({id})")
 
     @public("t")
     async def notify(self, id: int | None = None) -> None:

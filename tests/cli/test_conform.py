@@ -1,9 +1,14 @@
 """`conduit conform`: what it asks of pytest, and what pytest's outcomes come to."""
 
 import re
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
+
+import conduit
+from conduit.conformance import pace
+from conduits.loggp.port import LoggpTransport
 
 pytest.importorskip("conduit.conformance.suites")
 
@@ -110,7 +115,31 @@ def test_a_network_on_which_the_suite_would_not_come_to_its_end_is_refused(comma
         2,
         "",
         "conduit conform: a round trip on 'loggp:L=1' takes 2 s of simulated time, and the suite's programs can wait "
-        "for at most 0.001 s; give other options: a time without a unit is in seconds, write 1us for a microsecond\n",
+        "for at most 0.1 s; give other options: a time without a unit is in seconds, write 1us for a microsecond\n",
     )
     assert not suite[0]
     assert command("conform", "loggp:L=1us").status == 0
+
+
+def test_a_network_that_is_slow_in_truth_is_told_and_goes_on(command, suite):
+    assert command("conform", "loggp:L=600us").status == 0
+    said = "a round trip on 'loggp:L=600us' takes 1.20403 ms of virtual time: checks that poll take long"
+    assert pace.slow("loggp:L=600us") == said
+    assert pace.slow("loggp:L=0.0006") == said.replace("600us", "0.0006") + (
+        ": a time without a unit is in seconds, write 1us for a microsecond"
+    )
+    assert pace.slow("loggp") == ""
+    with pytest.raises(conduit.BadRequest, match=r"takes 2\.7 s .* for at most 0\.1 s; give other options\Z"):
+        pace.refuse_slow("udp:rate=1000")
+
+
+def test_a_network_whose_job_never_ends_is_left_to_the_checks(monkeypatch):
+    def again(self, *args):
+        self.kernel.at(self.kernel.now + 1000, partial(again, self))
+
+    monkeypatch.setattr(LoggpTransport, "inject", again)
+    pace.round_trip.cache_clear()
+    try:
+        assert pace.round_trip("loggp") == 0.0
+    finally:
+        pace.round_trip.cache_clear()

@@ -345,6 +345,10 @@ LINES = {
     EXTENDED + "h = await x.get_nb(1, 0, 8)\n    h.shape": (
         "h is a Handle: write `await h` for its result, which has shape"
     ),
+    EXTENDED + "h = await x.put_nb(1, 0, b'abc')\n    h.size": "h is a Handle: write `await h`",
+    EXTENDED + "await x.broadcast(b'abc', calld=1)": (
+        "x.broadcast has no argument calld=; it takes array, root, out, algorithm"
+    ),
     EXTENDED + "h = await x.get_nb(1, 0, 8)\n    h.dtype": (
         "h is a Handle: write `await h` for its result, which has dtype"
     ),

@@ -74,3 +74,60 @@ def test_what_hides_nothing_is_not_told(tmp_path, monkeypatch):
     with pytest.raises(AttributeError) as caught:
         conduit.nothing  # noqa: B018
     assert hiding(caught.value) == ""
+
+
+@pytest.mark.parametrize(
+    ("files", "program"),
+    [
+        ({"c/queue.py": "x = 1"}, "import queue, sys\nsys.modules['queue'].psuh"),  # Python's own is there already
+        ({"random.py": "x = 1"}, "import random\nrandom.sede"),
+        ({"lib1/six_like.py": "a = 1", "lib2/six_like.py": "b = 1"}, "import six_like\nsix_like.b"),
+        ({"grids.py": "x = 1", "lib1/grids/data.txt": ""}, "import grids\ngrids.mak"),
+        ({"test.py": "import nothing_there"}, "import test"),
+        ({"test.py": "import prog2", "prog2.py": "from test import x"}, "import test"),
+    ],
+)
+def test_a_file_that_hides_nothing_of_what_is_missed_is_not_told(tmp_path, files, program):
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_text(text)
+    script = tmp_path / "prog.py"
+    script.write_text(
+        f"import sys\nsys.path += [{str(tmp_path / 'lib1')!r}, {str(tmp_path / 'lib2')!r}]\n{HOOKED}{program}"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "Error: " in done.stderr
+    assert "hides the " not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import trio.abc",
+        "async def main(ep):\n    import grids\n    grids.mak\nconduit.run(main)",
+        "from grids import mak",
+        "import grids\ngrids.mak",
+    ],
+)
+def test_it_is_told_once(tmp_path, program):
+    (tmp_path / "trio.py").write_text("x = 1")
+    (tmp_path / "grids.py").write_text("x = 1")
+    (tmp_path / "lib1").mkdir()
+    (tmp_path / "lib1/grids.py").write_text("mak = 1")
+    script = tmp_path / "prog.py"
+    script.write_text(f"import sys\nsys.path += [{str(tmp_path / 'lib1')!r}]\n{HOOKED}{program}")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert done.stderr.count("hides the ") == 1
+
+
+HOOKED = """\
+import sys
+beside = sys.path.pop(0)
+import conduit
+for name in list(sys.modules):
+    if name.partition(".")[0] in ("trio", "random"):
+        del sys.modules[name]
+sys.path.insert(0, beside)
+"""
+"""A start that imports this package whole, whatever is hidden from then on."""

@@ -23,47 +23,82 @@ if __name__ == "__main__":
 """
 
 
+PROGRAM = """\
+import conduit
+from extended import Extended, shmem, upc
+from extended.shmem import PE
+
+async def main(ep):
+    x = await Extended.attach(ep)
+    pe = await shmem.attach(ep)
+    t = await upc.attach(ep)
+    {}
+
+def helper(pe: PE, other: conduit.Endpoint, df):
+    {}
+
+async def own(t):
+    {}
+
+upc.run(own)
+conduit.run(main)
+"""
+
+
 @pytest.mark.parametrize(
-    ("statement", "call"),
+    ("where", "statement", "call"),
     [
-        ("ep.poll", "await ep.poll()"),
-        ("ep.charge", "ep.charge()"),
-        ("x.barrier", "await x.barrier()"),
-        ("x.get", "await x.get(...)"),
-        ("self.x.all_reduce", "await self.x.all_reduce(...)"),
-        ("x.lock", "x.lock(...)"),
-        ("comm.Barrier", "await comm.Barrier()"),
-        ("pe.barrier_all", "await pe.barrier_all()"),
-        ("win.Fence", "await win.Fence()"),
-        ("t.notify", "await t.notify()"),
+        (0, "ep.poll", "await ep.poll()"),
+        (0, "ep.charge", "ep.charge()"),
+        (0, "x.barrier", "await x.barrier()"),
+        (0, "x.get", "await x.get(...)"),
+        (0, "x.lock", "x.lock(...)"),
+        (0, "pe.barrier_all", "await pe.barrier_all()"),
+        (1, "pe.barrier_all", "await pe.barrier_all()"),
+        (1, "other.poll", "await other.poll()"),
+        (2, "t.notify", "await t.notify()"),
     ],
 )
-def test_each_is_told_with_its_call(statement, call):
-    tree = ast.parse(f"async def main(ep):\n    {statement}\n")
-    assert uncalled(tree) == [(2, f"`{statement}` names the method and does not call it: `{call}`")]
+def test_each_is_told_with_its_call(where, statement, call):
+    source = PROGRAM.format(*(statement if place == where else "pass" for place in range(3)))
+    line = source.splitlines().index(f"    {statement}") + 1
+    assert uncalled(ast.parse(source)) == [(line, f"`{statement}` names the method and does not call it: `{call}`")]
+
+
+def test_a_program_that_conduit_run_starts():
+    tree = ast.parse("async def main(ep):\n    ep.poll\n")
+    assert uncalled(tree) == [(2, "`ep.poll` names the method and does not call it: `await ep.poll()`")]
 
 
 @pytest.mark.parametrize(
-    "source",
+    "statement",
     [
         "ep.rank",
         "ep.now",
         "x.size",
-        "h.done",
-        "a.local",
         "x._barrier",
         "ep.poll()",
         "f = ep.poll",
         "x.nothing_of_that_name",
-        "import numpy as np\nnp.put",
-        "import a.b\na.b.poll",
-        "class Mine:\n    @property\n    def poll(self): pass\nMine().poll",
-        "class Mine:\n    poll: int = 0\nMine().poll",
-        "mine.poll = 3\nmine.poll",
+        "grid.split",
+        "Op.put",
+        "self.x.barrier",
+        "try: x.barrier\n    except AttributeError: pass",
+        "with pytest.raises(AttributeError): ep.poll",
+        "with suppress(AttributeError): ep.poll",
+        "for x in grids: x.split",
+        "with grid as x: x.split",
+        "x.barrier = 3; x.barrier",
+        "f = lambda x: x; x.barrier",
     ],
 )
-def test_what_is_no_method_of_this_package_or_is_used_is_not_told(source):
-    assert uncalled(ast.parse(source)) == []
+def test_what_is_not_seen_to_be_a_method_of_this_package_or_is_used_is_not_told(statement):
+    assert uncalled(ast.parse(PROGRAM.format(statement, "df.empty", "pass"))) == []
+
+
+def test_names_of_other_functions_and_cells_are_not_told():
+    assert uncalled(ast.parse("async def main(df):\n    df.empty\n")) == []
+    assert uncalled(ast.parse("async def other(ep):\n    ep.poll\n")) == []
 
 
 @pytest.fixture

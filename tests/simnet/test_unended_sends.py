@@ -104,6 +104,11 @@ def test_a_message_that_is_never_taken_to_its_end(monkeypatch):
     )
 
 
+def test_a_take_of_a_class_whose_module_does_not_have_the_word(monkeypatch):
+    monkeypatch.setattr(Tincan, "take", lambda self: transport.LATER, raising=False)
+    assert "never called then(), or Tincan.take has returned LATER and never called" in head(monkeypatch, Tincan, 0)
+
+
 def test_a_deadlock_of_the_program_is_none_of_the_network():
     async def waiting(ep):
         await ep.attach()
