@@ -357,19 +357,18 @@ class _Rest:
 
     def __call__(self, when: int) -> None:
         """Go on, link by link, until another one is busy."""
-        route, nbytes, first = self.route, self.nbytes, self.index
-        links, delays = route.links[first:], route.after[first:]
-        start = when - delays[0]
+        route, nbytes, first, tail = self.route, self.nbytes, self.index, self.tail
+        start = when - route.after[first]
         # The tail is kept as seen from the first link, so that only what holds it up moves it.
-        tail = self.tail
         if start > tail:
             tail = start
-        for link, after in zip(links, delays):  # noqa: B905  as many of both
+        hops = zip(route.links[first:], route.after[first:])  # noqa: B905  a keyword costs
+        for index, (link, after) in enumerate(hops, first):  # a link may be on the route twice
             begin = start + after
             free = link.free_at
             if free > begin:
                 if free + link.takes[nbytes] > tail + after:
-                    self.index, self.tail = first + links.index(link), tail
+                    self.index, self.tail = index, tail
                     link.wait(begin, self)
                     return
                 begin = free
