@@ -221,3 +221,16 @@ def test_who_gets_a_link_and_then_goes_on_at_once_does_not_hold_up_the_next():
     simulate(kernel, body)
     assert seen == [200_000]
     assert kernel.now == 10**9
+
+
+def test_a_held_up_transfer_over_one_link_twice_goes_on_from_its_own_place():
+    """As by a bus at both ends of a way: what waits for it the second time is not sent back to the first."""
+    kernel = Kernel()
+    bus, wire = Link(kernel, RATE), Link(kernel, RATE)
+    there, back = Route([(bus, 0), (wire, 5_000), (bus, 5_000)]), Route([(bus, 0)])
+    arrivals = {}
+    acts = [(0, carry(kernel, back, 100, arrivals, "first")), (0, carry(kernel, there, 50, arrivals, "both"))]
+    acts += [(1 + number, carry(kernel, back, 100, arrivals, number)) for number in range(3)]
+    run(kernel, *acts)
+    assert set(arrivals) == {"first", "both", 0, 1, 2}
+    assert kernel.events < 40
