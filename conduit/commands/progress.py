@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from conduit import Endpoint
-from conduit.commands.endings import Noting
+from conduit.launch.endings import Noting
 from conduit.launch.hanging import Hanging, RankMain, begun
 from conduit.launch.terminal import columns
 from conduit.words import many

@@ -32,7 +32,6 @@ from conduit.benchmarks.files import (
 from conduit.benchmarks.integers import Integer, RankCount, Size
 from conduit.benchmarks.names import ConduitNames, Value
 from conduit.benchmarks.options import at_least
-from conduit.commands.endings import ended
 from conduit.commands.failure import failure
 from conduit.commands.program import NotAProgram, ProgramFile
 from conduit.commands.progress import shown
@@ -43,6 +42,7 @@ from conduit.core.calls import quiet_python
 from conduit.errors import BadRequest, ConduitError, ConduitWarning, Deadlock, Livelock, TimeLimit, UnknownConduit
 from conduit.launch import interrupts, mpi4py_world, output, processes, standard_input, terminal, unawaited, uncalled
 from conduit.launch.complaints import complain
+from conduit.launch.endings import ended
 from conduit.launch.formatting import formatted
 from conduit.launch.registry import CONDUITS, FRONT_ENDS, Spec, installed, parse_spec
 from conduit.launch.reports import Report, full
