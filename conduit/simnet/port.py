@@ -31,7 +31,7 @@ from conduit.simnet.allgather import Allgather
 from conduit.simnet.blocked import BlockedQueue
 from conduit.simnet.host import HostModel
 from conduit.simnet.sending import SendingRequest
-from conduit.simnet.transport import Transport
+from conduit.simnet.transport import LATER, Transport
 from conduit.simnet.unended import unended
 from conduit.simnet.waiting import Blocked, ForAllgather, ForPredicate, ForReturn, ForSlot
 
@@ -461,7 +461,7 @@ class SimulatedPort(Port):
             self.kernel.call(when, self._notice)
 
     def arrived(self) -> None:
-        """As `notify`, in the last act of an event: where no other event is left, the pass begins in it."""
+        """As `notify`, in the last act of an event: where nothing else happens before, the pass begins in it."""
         cpu = self.cpu
         if self.blocked and self._notice_at < 0 and not cpu.busy:
             kernel = self.kernel
@@ -713,7 +713,8 @@ class SimulatedPort(Port):
             if not message:
                 if message is None:
                     break
-                return  # LATER
+                if message is LATER:
+                    return
             self._left -= 1
             try:
                 reply = self.core.deliver(message)

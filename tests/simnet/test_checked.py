@@ -87,3 +87,17 @@ def test_a_send_beside_which_nothing_happens_is_found_sound():
         for flags in ((), ("-X", "dev", "-W", "ignore"))
     ]
     assert found[0].stdout == found[1].stdout != "", found[1].stderr[-2000:]
+
+
+FALSE = """
+def take(self):
+    return self.arrived and take_one(self)
+take_one, P.take = P.take, take
+"""
+
+
+def test_what_take_returns_beside_a_message_is_found_without_the_checker_too():
+    """Where nothing has arrived it is an empty queue: neither None nor LATER."""
+    done = run(FALSE)
+    assert done.returncode
+    assert "'collections.deque' object has no attribute 'word'" in done.stderr, done.stderr[-2000:]
