@@ -13,18 +13,7 @@ from zlib import crc32
 import attrs
 import numpy as np
 
-from conduit.contract import (
-    Buffer,
-    Bytes,
-    Category,
-    Core,
-    Costs,
-    LayerReport,
-    Limits,
-    Message,
-    Port,
-    word_of,
-)
+from conduit.contract import Buffer, Bytes, Category, Core, Costs, LayerReport, Limits, Message, Port, word_of
 from conduit.core import arguments
 from conduit.core.calls import Action, Guard, action, guard
 from conduit.core.digest import FLUSH, SEND, WAKE, DigestLog

@@ -30,6 +30,13 @@ SAME_COLLECTIVES = (
 )
 
 
+def differ(run_program, shell, what, ranks):
+    """Run a program whose ranks differ in a call; return how it ended, and where the calls are."""
+    done = run_program(SHMEM, what, ranks=ranks)
+    line = next(n for n, text in enumerate(SHMEM.splitlines(), 1) if what in text) + 1
+    return done, f"{shell.folder}/program.py:{line}"
+
+
 @pytest.mark.parametrize(
     ("what", "one", "other"),
     [
@@ -38,9 +45,7 @@ SAME_COLLECTIVES = (
     ],
 )
 def test_calls_on_the_heap(run_program, shell, what, one, other):
-    done = run_program(SHMEM, what, ranks=3)
-    line = next(n for n, text in enumerate(SHMEM.splitlines(), 1) if what in text) + 1
-    place = f"{shell.folder}/program.py:{line}"
+    done, place = differ(run_program, shell, what, 3)
     said = f"rank 0 called {one} at {place}, but rank 1 called {other} at {place}; {SAME}\n"
     assert said in done.err
     if what == "allocations":  # the words before these are those of each rank's own call
@@ -56,8 +61,6 @@ def test_calls_on_the_heap(run_program, shell, what, one, other):
     ],
 )
 def test_collective_calls(run_program, shell, what, one, other):
-    done = run_program(SHMEM, what, ranks=2)
-    line = next(n for n, text in enumerate(SHMEM.splitlines(), 1) if what in text) + 1
-    place = f"{shell.folder}/program.py:{line}"
+    done, place = differ(run_program, shell, what, 2)
     said = f": rank 0 called {one} at {place}, but rank 1 called {other} at {place}; {SAME_COLLECTIVES}\n"
     assert said in done.err

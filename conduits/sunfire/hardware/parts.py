@@ -166,8 +166,7 @@ class Lane(Route):
     """
 
     __slots__ = (
-        "_far", "_held", "_in", "_near", "_out", "_steps", "cables", "duplex", "lines", "loaded", "parts", "source",
-        "target",
+        "_halves", "_held", "_in", "_out", "_steps", "cables", "duplex", "lines", "loaded", "parts", "source", "target",
     )  # fmt: skip
 
     RESERVES = (*Route.RESERVES, "reserve", "reserve_line")
@@ -189,8 +188,7 @@ class Lane(Route):
         self.duplex = tuple(_both_ways(link, after) for link, after in zip(self.links, self.after, strict=True))
         self._steps: dict[int, list[Step]] = {}  # by size
         halves = [half for half, _ in cables]
-        self._out, self._near, self._in = source.path, halves[0], target.path
-        self._far = halves[1] if len(halves) > 1 else None
+        self._out, self._halves, self._in = source.path, halves, target.path
         source.lanes_out.append(self)
         target.lanes_in.append(self)
 
@@ -245,23 +243,14 @@ class Lane(Route):
             link.free_at += _PATH_LINE
         else:
             return link
-        half = self._near
-        takes = _ALONE_LINE if half.reverse.free_at <= head else _BOTH_LINE
-        if half.free_at <= head:
-            half.free_at = head + takes
-        elif half.free_at + takes <= tail:
-            half.free_at += takes
-        else:
-            return half
-        far = self._far
-        if far is not None:
-            takes = _ALONE_LINE if far.reverse.free_at <= head else _BOTH_LINE
-            if far.free_at <= head:
-                far.free_at = head + takes
-            elif far.free_at + takes <= tail:
-                far.free_at += takes
+        for half in self._halves:
+            takes = _ALONE_LINE if half.reverse.free_at <= head else _BOTH_LINE
+            if half.free_at <= head:
+                half.free_at = head + takes
+            elif half.free_at + takes <= tail:
+                half.free_at += takes
             else:
-                return far
+                return half
         link = self._in
         begin = head + _TRANSIT_PS
         if link.free_at <= begin:
