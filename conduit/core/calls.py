@@ -11,7 +11,7 @@ import ast
 import functools
 import inspect
 import warnings
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from inspect import CO_COROUTINE, CO_ITERABLE_COROUTINE
 from sys import _getframe, is_finalizing
 from types import CodeType, CoroutineType, FunctionType, MethodType
@@ -21,6 +21,7 @@ from conduit.core import written
 from conduit.core.arguments import shown
 from conduit.core.handlers import WAITS, code_of, describe
 from conduit.core.steps import steps_of
+from conduit.core.threads import is_elsewhere, where
 from conduit.errors import BadRequest, ConduitWarning
 
 T = TypeVar("T")
@@ -131,6 +132,8 @@ def _note(endpoint: Caller, unused: Guard) -> None:
 
 def _forgotten(unused: Guard, times: int = 1, write: str = "await {}") -> str:
     _, call, code, lasti, *_ = _told(unused)
+    if is_elsewhere():  # the line that made it is one of the thread's own, or of what has begun it
+        return f"{_name(call)} did nothing: it was called {where()}"
     made = written.call(code, lasti, _name(call))
     often = f" {times} times" if times > 1 else ""
     return (
@@ -175,6 +178,21 @@ def _of_result(error: AttributeError) -> str:
                     return f"await (await {{}}).{failed.attr}({given})"
             return f"(await {{}}).{failed.attr}"
     return "await {}"
+
+
+def note_kept(endpoint: Caller, variables: Mapping[str, object]) -> None:
+    """Take note of a call of a rank that was never awaited and lives on in a variable, itself or in a container.
+
+    Args:
+        endpoint: the rank's, whose program has returned.
+        variables: of the program's module, by name.
+    """
+    for value in list(variables.values()):
+        held = list(value.values()) if type(value) is dict else value
+        for each in held[:_HELD] if type(held) is list else (held,):
+            if type(each) is CoroutineType and any(_told(unused)[0] is endpoint for unused in _guards_of(each)):
+                endpoint.forgotten.append(BadRequest(_close_unawaited(each)))
+                return
 
 
 def _close_unawaited(coroutine: object, write: str = "await {}") -> str:

@@ -11,6 +11,7 @@ import trio
 from conduit.contract import World
 from conduit.contract.world import Body
 from conduit.core import arguments
+from conduit.core.threads import runs_job
 from conduit.launch.errors import raise_error
 from conduit.launch.interrupts import interruptible
 from conduit.launch.life import Life, Main, Rank, Stage
@@ -76,7 +77,7 @@ class TaskJob:
         bodies: list[Body] = [life.live for life in self.lives]
         bodies[:1] = [self._first]
         try:
-            with interruptible():
+            with interruptible(), runs_job():
                 self._run_tasks(bodies)
             raise_error(
                 self._world, self.ranks, self._number, warnings=self._warnings, unfinished=self._others_unfinished

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from conduit.contract import AUTO_REPLY, Conduit, Hooks, JobSetup, LayerReport, Port, Unhandled, Wait
+from conduit.core.calls import note_kept
 from conduit.core.checked_call import CURRENT
 from conduit.core.digest import DigestLog
 from conduit.core.endpoint import Endpoint
@@ -76,6 +77,10 @@ class MessageRank:
     def forgotten(self) -> BaseException | None:
         """Return the error of the first call that was never awaited."""
         return self._endpoint.forgotten[0] if self._endpoint.forgotten else None
+
+    def note_kept(self, variables: Mapping[str, object]) -> None:
+        """Take note of a call that was never awaited and that one of the program's `variables` still has."""
+        note_kept(self._endpoint, variables)
 
     def ticks(self) -> int:
         """Return this rank's clock, picoseconds."""

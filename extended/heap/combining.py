@@ -270,6 +270,17 @@ class HeapCalls:
         here = None if other is None else other.called(self._number - 1)
         return f"rank {call.rank} called {here or call.said or call}"
 
+    def differing(self) -> str:
+        """Return two calls that ranks of this process have made together last, as their users made them; "" for none."""
+        made = []
+        for rank in range(self._ep.size):
+            other = _OF_ALL.get((id(self._ep.hosts), rank))
+            said = None if other is None else other.called(self._number - 1)
+            if said is not None:
+                made.append((said.rpartition(" at ")[0], f"rank {rank} called {said}"))
+        differs = next((text for call, text in made if call != made[0][0]), None)
+        return f"{made[0][1]}, but {differs}" if differs else ""
+
     def called(self, number: int) -> str | None:
         """Return a call as this rank's user made it, and where; None where that is not known."""
         return self._called.get(number)

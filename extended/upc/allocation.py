@@ -91,10 +91,8 @@ class UpcAllocation:
             # No thread may write into memory that its owner has still to clear.  Threads that disagree find out here.
             await runtime.x.barrier(crc32(made.key()), called="t.all_alloc")
         except BarrierMismatch:
-            raise conduit.BadRequest(
-                f"t.all_alloc: thread {runtime.ep.rank} called it with shape={shape}, dtype={dtype}, block={block}, "
-                "another thread with other arguments; call it with the same ones on every thread"
-            ) from None
+            calls = runtime.x._heap.differing() or f"rank {runtime.ep.rank} called {called}, but another one did not"
+            raise conduit.BadRequest(f"t.all_alloc: {calls}; call it with the same arguments on every thread") from None
         return array
 
     @public("t", _for_all_free)
