@@ -211,7 +211,13 @@ class Endpoint:
         if name in _READ_ONLY and hasattr(self, name):
             instead = "; to change its bytes, write ep.segment[:] = ..." if name == "segment" else ""
             raise BadRequest(f"ep.{name} = {arguments.shown(value)} is not allowed: it is read-only{instead}")
-        object.__setattr__(self, name, value)
+        try:
+            object.__setattr__(self, name, value)
+        except AttributeError:
+            raise BadRequest(
+                f"ep.{name} = {arguments.shown(value)}: an endpoint takes no attributes of a program's; keep it in a "
+                "variable, or in an object of your own"
+            ) from None
 
     def __repr__(self) -> str:
         return f"<Endpoint of rank {self.rank} of {self.size}>"

@@ -245,8 +245,15 @@ def _where(rank: RankRecord, task: TaskRecord) -> str:
 
 def _doing(where: str, task: TaskRecord) -> str:
     if task.blamed:
-        return f"{where}: lets no time pass{f', in {task.call}' if ' ' not in task.call else ''}"
+        return f"{where}: lets no time pass{f', in {task.call}' if ' ' not in task.call else ''}{_polls(task)}"
     return f"{where}: is in {task.call}" if where else task.call
+
+
+def _polls(task: TaskRecord) -> str:
+    """Say why a call lets no time pass that others wait in."""
+    if task.call != "ep.block_until":
+        return ""
+    return ", which polls nothing where its predicate is true at once (`await ep.poll()` does)"
 
 
 def _whom(ranks: Sequence[int]) -> str:
