@@ -129,6 +129,8 @@ LINES = {
     ),
     UPC + "a.put(0, 1)": "SharedArray has no put; write `a[i] = value`",
     UPC + "await a[0][1]": "write `await a[0, 1]`",
+    UPC + "a[3].wait()": "a[3] is a Read: write `await a[3]`",
+    UPC + "v = a[3]\n    v.result()": "v is a Read: write `await v`",
     UPC + "await a[2:4][1]": "write `(await a[2:4])[1]`",
     UPC + "await (await a[:])[0]": (
         "(await a[:])[0] is there at once, its `await` is inside: write it without the outer `await`"
@@ -820,14 +822,22 @@ def test_what_programs_write_for_names_of_asyncio(shown, line, said):
         gc.collect()  # what was begun in it complains when it dies
 
 
-def test_asyncio_run_in_a_program_upsets_trio_but_the_programs_line_is_told(tmp_path):
-    (tmp_path / "prog.py").write_text(CORE + "asyncio.run(ep.poll())")
+@pytest.mark.parametrize("call", ["asyncio.run(ep.poll())", "asyncio.run(ep.request_short(1 - ep.rank, h, 1))"])
+def test_asyncio_run_in_a_program_is_told_with_its_line_and_nothing_behind(tmp_path, call):
+    (tmp_path / "prog.py").write_text(CORE + call)
     done = subprocess.run(
         [sys.executable, "-m", "conduit", "run", "prog.py", "--conduit", "loggp"],
         cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 1
-    assert done.stderr.startswith('Traceback (most recent call last):\n  File "prog.py", line 5, in main\n')
+    lines = done.stderr.splitlines()
+    assert lines[:3] == ["Traceback (most recent call last):", '  File "prog.py", line 5, in main', f"    {call}"]
+    assert lines[3].startswith("RuntimeError: Task got bad yield: ")
+    assert lines[4].startswith("raised by rank ")
+    assert lines[5:] == [
+        "programs run on Trio, where nothing of asyncio works: write `await` before the call, and nothing else: main "
+        "runs already"
+    ]
     assert (
         "\nprograms run on Trio, where nothing of asyncio works: write `await` before the call, and nothing else: main "
         "runs already\n"
