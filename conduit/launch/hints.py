@@ -282,7 +282,7 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
 
 
 def _written(error: BaseException) -> str:
-    """Return how the program's line writes the object that lacks an attribute, "" where that is no name, with an index."""
+    """Return how the program's line writes the object that lacks an attribute; "" where it is no name or one's part."""
     failed = program_node(error, is_ours)
     match None if failed is None else failed.tree:
         case ast.Attribute(value=there) | ast.Call(func=ast.Attribute(value=there)):

@@ -10,7 +10,7 @@ import trio
 
 import conduit
 from extended import BarrierMismatch
-from extended.front_ends import public
+from extended.front_ends import differing_allocations, public
 from extended.upc import arguments
 from extended.upc.array import SharedArray
 from extended.upc.keys import Description
@@ -91,7 +91,9 @@ class UpcAllocation:
             # No thread may write into memory that its owner has still to clear.  Threads that disagree find out here.
             await runtime.x.barrier(crc32(made.key()), called="t.all_alloc")
         except BarrierMismatch:
-            calls = runtime.x._heap.differing() or f"rank {runtime.ep.rank} called {called}, but another one did not"
+            calls = (
+                differing_allocations(runtime.ep) or f"rank {runtime.ep.rank} called {called}, but another one did not"
+            )
             raise conduit.BadRequest(f"t.all_alloc: {calls}; call it with the same arguments on every thread") from None
         return array
 
