@@ -1115,6 +1115,50 @@ def test_a_message_of_mpi_with_another_tag_is_told(shown):
         MPI + "if comm.rank == 0: await comm.Send(b, dest=1, tag=7)\n    else: await comm.Recv(b, source=0, tag=8)"
     )
     assert lines[-1] == "    1 message from rank 0, tag 7, on MPI_COMM_WORLD, sent at prog.py:6: no receive asks for it"
+    assert not any("not handled" in line for line in lines)
+
+
+def test_messages_of_mpi_whose_senders_wait_are_told_once(shown):
+    lines = shown(MPI + "b = np.zeros(1000000)\n    await comm.Send(b, dest=1 - comm.rank)")
+    assert [line.partition(" since ")[0] for line in lines] == [
+        lines[0],
+        "cycle: rank 0 waits for rank 1 waits for rank 0",
+        "rank 0: prog.py:7 in main: waits for MPI Send to rank 1, tag 0, on MPI_COMM_WORLD, which rank 1 must bring "
+        "about,",
+        "rank 1: prog.py:7 in main: waits for MPI Send to rank 0, tag 0, on MPI_COMM_WORLD, which rank 0 must bring "
+        "about,",
+    ]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "await (await comm.Isend(b, dest=1 - comm.rank)).Wait()",
+        "await comm.Ssend(b, dest=1 - comm.rank)",
+        "await comm.Sendrecv(b, dest=1 - comm.rank, recvbuf=b.copy(), recvtag=5)",
+        "both = await comm.Dup(); await both.Send(b, dest=1 - comm.rank)",
+    ],
+)
+def test_messages_of_mpi_whose_senders_wait_in_other_calls_are_told_once(shown, call):
+    lines = shown(MPI + "b = np.zeros(1000000)\n    " + call)
+    assert len(lines) == 4, lines
+    assert not any("not handled" in line for line in lines)
+
+
+def test_a_message_of_mpi_besides_one_whose_sender_waits_is_told(shown):
+    lines = shown(
+        MPI + "await comm.Isend(b, dest=1 - comm.rank, tag=4)\n    "
+        "await comm.Send(np.zeros(1000000), dest=1 - comm.rank, tag=5)"
+    )
+    asked = "tag 4, on MPI_COMM_WORLD, sent at prog.py:6: no receive asks for it"
+    assert lines[4:] == [f"    rank {rank}: 1 message from rank {1 - rank}, {asked}" for rank in range(2)]
+
+
+def test_messages_of_mpi_whose_senders_wait_are_told_once_of_many_ranks(shown):
+    lines = shown(
+        MPI + "b = np.zeros(1000000)\n    await comm.Send(b, dest=(comm.rank + 1) % comm.size)", "--ranks", "6"
+    )
+    assert len(lines) == 3, lines
 
 
 def test_other_counts_in_a_collective_call_of_mpi_are_told_what_to_do(shown):
