@@ -36,7 +36,7 @@ def program_line() -> SourceLine:
 
 
 def made_here(call: str) -> str:
-    """Return a call with the program's line that is running, its file by name alone: ``pe.zeros(shape=4) at heat.py:4``."""
+    """Return a call and the program's line that is running, its file by name alone: ``pe.Lock at heat.py:4``."""
     file, line = program_line()
     return f"{call} at {PurePath(file).name}:{line}"
 

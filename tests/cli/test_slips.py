@@ -1158,8 +1158,8 @@ def test_arrays_of_upc_that_are_freed_differently_are_told_by_what_gave_them(sho
     lines = shown(f"{UPC}b = t.array(a.key)\n    await (t.all_free(a) if t.MYTHREAD == 0 else t.all_alloc(3))")
     assert (
         "conduit.errors.BadRequest: t.all_free: rank 0 called t.all_free(what t.all_alloc(shape=(12,), dtype=int64, "
-        "block=3) at prog.py:3 gave) at prog.py:5, but rank 1 called t.all_alloc(shape=(3,), dtype=float64, block=2) at "
-        f"prog.py:5{FREES}"
+        "block=3) at prog.py:3 gave) at prog.py:5, but rank 1 called t.all_alloc(shape=(3,), dtype=float64, block=2) "
+        f"at prog.py:5{FREES}"
     ) in lines
 
 

@@ -22,7 +22,7 @@ def not_handled(ranks: Sequence[RankRecord], *, noted: bool = False) -> str:
         ranks: whose.
         noted: whether the ranks' notes are shown: what they tell of is left out then, as is what waits tell of always.
     """
-    waiting = {rank.rank: count for rank in ranks if (count := _untold(rank, noted))}
+    waiting = {rank.rank: untold for rank in ranks if (untold := _untold(rank, noted))}
     total = sum(waiting.values())
     if not total:
         return ""
