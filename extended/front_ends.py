@@ -115,7 +115,8 @@ def name_calls(call: str, names: Iterable[str]) -> None:
 
     Args:
         call: as `all_reduce`.
-        names: what the front end gives as `called=`: ``pe.sum_reduce``.
+        names: what the front end gives as `called=`: ``pe.sum_reduce``; with arguments where those of `call` are not
+            what its user has written: ``pe.collect(...)``.
     """
     signature.name_calls(call, names)
 

@@ -35,7 +35,7 @@ from conduit.benchmarks.options import at_least
 from conduit.commands.failure import failure
 from conduit.commands.program import NotAProgram, ProgramFile
 from conduit.commands.progress import shown
-from conduit.commands.reported import Reported
+from conduit.commands.reported import Reported, report_files
 from conduit.commands.tables import grid
 from conduit.contract import RankKind
 from conduit.core.calls import quiet_python
@@ -133,7 +133,7 @@ def run(
     check_trace(trace, specs)
     files = {"json": json, "trace": trace, "full-report": full_report}
     check_apart(files, program)
-    check_beside(files, "report", report)
+    check_beside(files, "report", report, report_files(report, specs))
     reported = Reported(report, specs, file.path)
     part = os.environ.pop(_PART, "")
     if part:

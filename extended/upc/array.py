@@ -40,6 +40,7 @@ class SharedArray:
         description: what its key says.
         memory: where its elements lie.
         pending: its entries in the write buffer.
+        made: the call that gave it and where, as "t.all_alloc(shape=(4,), dtype=float64, block=None) at heat.py:4".
     """
 
     _instead: ClassVar = {
@@ -59,8 +60,9 @@ class SharedArray:
     }
     _called: ClassVar = "a"
 
-    def __init__(self, runtime: Runtime, description: Description) -> None:
+    def __init__(self, runtime: Runtime, description: Description, made: str) -> None:
         self.description = description
+        self.made = made
         layout = description.layout(runtime.ep.size)
         self.memory = ArrayMemory(runtime.x, layout, description.dtype, description.offset)
         self.pending = Pending(description.dtype)
