@@ -65,7 +65,7 @@ class Dispatcher(Core, Protocol):
 class Sent:
     """Counts of what a rank has sent: what programs asked for, so no automatic replies and no attach.
 
-    Replies are counted with the handlers that make them (`conduit.core.dispatch.Handled`).
+    Replies are counted with the handlers that make them (`conduit.core.dispatch.Dispatch`).
     """
 
     requests_sent: int = 0
