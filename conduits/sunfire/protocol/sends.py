@@ -128,9 +128,7 @@ class Sends:
             self._begin_long(peer, message, then)
             return
         if nbytes + len(message.args) <= SINGLE:
-            first = postboxes.tail
             stores: Stores = [postboxes.place_single(message)]
-            peer.sent.append((first, 1, None))
             peer.room += self._largest - 1
         else:
             head = header.pack(message)
@@ -155,7 +153,8 @@ class Sends:
         first = postboxes.tail
         stores = postboxes.place(wire.pack(head, form, first))
         count = postboxes.tail - first
-        peer.sent.append((first, count, grant))
+        if count > 1 or grant is not None:
+            peer.longer.append((first, count, grant))
         peer.room += self._largest - count
         self._transport.freed()
         return stores

@@ -124,8 +124,11 @@ class SunfireTransport(TransportWithWork):
     def reclaim(self, area: RemoteArea) -> None:
         """Take back what receivers on a host have acknowledged."""
         for each in area.peers:
-            while each.sent and self._acknowledged(each, *each.sent[0][:2]):
-                _, count, grant = each.sent.popleft()
+            while (sent := each.unacknowledged()) is not None:
+                first, count, grant = sent
+                if not self._acknowledged(each, first, count):
+                    break
+                each.acknowledge()
                 self.cpu.charge(count * c.RECLAIM_PS)
                 each.room += count
                 if grant is not None:
@@ -265,7 +268,7 @@ class SunfireTransport(TransportWithWork):
     def slot_holders(self, dest: int) -> tuple[int, ...]:
         """Return the rank itself, and those on its host that have not emptied postboxes or blocks."""
         area = self.areas.get(self.config.cluster.hosts[dest])
-        others = [peer.rank for peer in area.peers if peer.sent and peer.rank != dest] if area else []
+        others = [peer.rank for peer in area.peers if peer.unacknowledged() and peer.rank != dest] if area else []
         return (dest, *others)
 
     def undelivered(self) -> int:
