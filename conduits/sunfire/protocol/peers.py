@@ -114,15 +114,7 @@ class SunfirePeer:
         self.safe = 0
         self.segment: BarrierImport | None = None
 
-    def unacknowledged(self) -> tuple[int, int, Grant | None] | None:
-        """Return the first request that may not be acknowledged: its first postbox, how many, blocks; None: all are."""
-        first = self.acknowledged
-        if self.requests is None or first == self.requests.tail:
-            return None
-        longer = self.longer
-        return longer[0] if longer and longer[0][0] == first else (first, 1, None)
-
-    def acknowledge(self) -> None:
-        """Take note that it is."""
-        longer = self.longer
-        self.acknowledged += longer.popleft()[1] if longer and longer[0][0] == self.acknowledged else 1
+    @property
+    def unacknowledged(self) -> int:
+        """How many request postboxes it may not have acknowledged."""
+        return self.requests.tail - self.acknowledged if self.requests is not None else 0
