@@ -100,8 +100,7 @@ class Sends:
         if rest:
             self._kernel.soon(end, self._act)  # as `_stored`, in which a call would cost
         else:
-            then = self._then
-            then()
+            self._then()
 
     def _stored(self, end: int) -> None:
         """The CPU has given a run away that was not simply under way."""
@@ -111,8 +110,7 @@ class Sends:
         if self._rest:
             self._kernel.soon(max(end, self._kernel.now), self._act)
         else:
-            then = self._then
-            then()
+            self._then()
 
     # -- requests ------------------------------------------------------------------------------
 
