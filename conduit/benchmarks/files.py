@@ -115,9 +115,7 @@ def check_apart(outputs: Mapping[str, Path | None], program: Path | None = None)
             )
 
 
-def check_beside(
-    outputs: Mapping[str, Path | None], option: str, folder: Path | None, inside: Iterable[Path]
-) -> None:
+def check_beside(outputs: Mapping[str, Path | None], option: str, folder: Path | None, inside: Iterable[Path]) -> None:
     """Refuse files for results that a folder for results would overwrite, or that are that folder.
 
     Args:

@@ -11,7 +11,7 @@ import ast
 import functools
 import inspect
 import warnings
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from inspect import CO_COROUTINE, CO_ITERABLE_COROUTINE
 from sys import _getframe, is_finalizing
 from types import CodeType, CoroutineType, FunctionType, MethodType
@@ -26,6 +26,7 @@ from conduit.errors import BadRequest, ConduitWarning
 
 T = TypeVar("T")
 
+_HOLDERS = (list, dict)
 _HELD = 1000
 """Calls in one list of a program's that are looked at when an error rises."""
 
@@ -180,19 +181,26 @@ def _of_result(error: AttributeError) -> str:
     return "await {}"
 
 
-def note_kept(endpoint: Caller, variables: Mapping[str, object]) -> None:
-    """Take note of a call of a rank that was never awaited and lives on in a variable, itself or in a container.
+def kept_in(variables: Mapping[str, object]) -> list[CoroutineType[Any, Any, Any]]:
+    """Return the calls that variables of a program's module have, themselves or in a list or dict.
 
     Args:
-        endpoint: the rank's, whose program has returned.
-        variables: of the program's module, by name.
+        variables: by name.
     """
+    found: list[object] = []
     for value in list(variables.values()):
-        held = list(value.values()) if type(value) is dict else value
-        for each in held[:_HELD] if type(held) is list else (held,):
-            if type(each) is CoroutineType and any(_told(unused)[0] is endpoint for unused in _guards_of(each)):
-                endpoint.forgotten.append(BadRequest(_close_unawaited(each)))
-                return
+        if type(value) in _HOLDERS:
+            found += list(value.values())[:_HELD] if type(value) is dict else value[:_HELD]  # type: ignore[index]
+        elif type(value) is CoroutineType:
+            found.append(value)
+    return [each for each in found if type(each) is CoroutineType and _guards_of(each)]
+
+
+def note_kept(endpoint: Caller, kept: Iterable[CoroutineType[Any, Any, Any]]) -> None:
+    """Take note of those of some calls that are of a rank whose program has returned: it never awaited them."""
+    for each in kept:
+        if any(_told(unused)[0] is endpoint for unused in _guards_of(each)):
+            endpoint.forgotten.append(BadRequest(_close_unawaited(each)))
 
 
 def _close_unawaited(coroutine: object, write: str = "await {}") -> str:

@@ -6,11 +6,10 @@ others when that is over.  `conduit.launch.messages` has the one with an endpoin
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextvars import ContextVar
 from enum import Enum
+from types import CoroutineType
 from typing import Any, Protocol
 
 from conduit.contract import LayerReport, Unhandled, Wait
@@ -52,8 +51,8 @@ class Rank(Protocol):
     def forgotten(self) -> BaseException | None:
         """Return the error of a call that was never awaited, None where there is none (E4)."""
 
-    def note_kept(self, variables: Mapping[str, object]) -> None:
-        """Take note of a call that was never awaited and that one of the program's `variables` still has."""
+    def note_kept(self, kept: Iterable[CoroutineType[Any, Any, Any]]) -> None:
+        """Take note of those of some calls that are of this rank, which never awaited them."""
 
     def ticks(self) -> int:
         """Return this rank's clock, picoseconds."""
@@ -128,19 +127,11 @@ class Life:
             if isinstance(leaving, KeyboardInterrupt) and (rest := group.split(KeyboardInterrupt)[1]) is not None:
                 rank.fail(rest)
             return
-        rank.note_kept(_variables(self._main))
         forgotten = rank.forgotten()
         if forgotten is not None:
             raise forgotten
         self.stage = Stage.RETURNED
         await rank.serve()
-
-
-def _variables(main: Any) -> Mapping[str, object]:
-    """Return those of the module that a program was written in, as far as they can be found."""
-    main = inspect.unwrap(main.func if isinstance(main, functools.partial) else main)
-    found: Mapping[str, object] = getattr(main, "__globals__", {})
-    return found
 
 
 def _exit_in(group: BaseExceptionGroup[BaseException]) -> BaseException | None:

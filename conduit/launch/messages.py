@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import CoroutineType
+from typing import Any
 
 from conduit.contract import AUTO_REPLY, Conduit, Hooks, JobSetup, LayerReport, Port, Unhandled, Wait
 from conduit.core.calls import note_kept
@@ -78,9 +80,9 @@ class MessageRank:
         """Return the error of the first call that was never awaited."""
         return self._endpoint.forgotten[0] if self._endpoint.forgotten else None
 
-    def note_kept(self, variables: Mapping[str, object]) -> None:
-        """Take note of a call that was never awaited and that one of the program's `variables` still has."""
-        note_kept(self._endpoint, variables)
+    def note_kept(self, kept: Iterable[CoroutineType[Any, Any, Any]]) -> None:
+        """Take note of those of some calls that are of this rank, which never awaited them."""
+        note_kept(self._endpoint, kept)
 
     def ticks(self) -> int:
         """Return this rank's clock, picoseconds."""

@@ -38,9 +38,6 @@ class Plain:
     def fail(self, error):
         self.world.fail(error, self.number)
 
-    def note_kept(self, variables):
-        pass
-
     def forgotten(self):
         return None
 
