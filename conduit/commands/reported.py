@@ -44,9 +44,11 @@ class Reported:
 
     def __init__(self, folder: Path | None, specs: Sequence[Spec], program: Path) -> None:
         self._folder = folder
-        self._folders = {} if folder is None else {
-            spec.text: place for spec, place in zip(specs, report_folders(folder, specs), strict=True)
-        }
+        self._folders = (
+            {}
+            if folder is None
+            else {spec.text: place for spec, place in zip(specs, report_folders(folder, specs), strict=True)}
+        )
         self._program = program.name
         self._recordings: list[ReportRecording] = []
         self._told: list[tuple[Path, list[Advice]]] = []

@@ -275,13 +275,16 @@ def _problem_of_limits(cls: type[Conduit]) -> str:
 
 
 def _chosen() -> dict[str, str]:
-    """Return the specs of the networks that share a name, by what chooses them: `{"mpi4py": "mpi:library=mpi4py"}`."""
-    return {
-        value: f"{name}:{cls.chooser}={value}"
-        for name, cls in available().items()
-        if isinstance(cls, type) and cls.chooser
-        for value in cls.variants()
-    }
+    """Return the specs of the networks that share a name, by what chooses them: `{"mpi4py": "mpi:library=mpi4py"}`.
+
+    What users may call such a network is there as well.
+    """
+    found = {}
+    for name, cls in available().items():
+        if isinstance(cls, type) and cls.chooser:
+            names = {**{value: value for value in cls.variants()}, **cls.other_names}
+            found.update((word, f"{name}:{cls.chooser}={value}") for word, value in names.items())
+    return found
 
 
 def _pairs(spec: str, name: str, tail: str) -> dict[str, str]:

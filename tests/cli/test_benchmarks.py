@@ -264,7 +264,7 @@ def test_ctrl_c_prints_the_rows_so_far(command, tmp_path, monkeypatch, repeat):
     words = ["--sections", "A", "--iterations", "1", "--repeat", str(repeat), "--json", str(path)]
     status, out, err = command("testam", "--conduit", "loggp", *words, "--conduit", "sci")
     assert status == 130
-    assert err == "interrupted\n"
+    assert err == f"wrote {path}\ninterrupted\n"
     assert out.count("AMShort") == (2 if repeat == 1 else 4)
     (found,) = json.loads(path.read_text())
     assert found["interrupted"] is True
