@@ -16,6 +16,7 @@ from conduit import BadRequest, ConduitError
 from conduit.benchmarks.names import Value
 from conduit.contract import RankKind
 from conduit.launch.registry import DISTRIBUTION, Spec
+from conduit.launch.terminal import tell_written
 
 STANDARD_OUTPUT = Path("-")
 
@@ -155,7 +156,7 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def write_file(option: str, path: Path, text: str) -> None:
-    """Write a text to a file that an option names.
+    """Write a text to a file that an option names, and say so on standard error.
 
     Raises:
         ConduitError: it cannot be written.
@@ -167,6 +168,7 @@ def write_file(option: str, path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as exc:
         raise ConduitError(f"--{option} {path} cannot be written: {exc.strerror}") from exc
+    tell_written(path)
 
 
 def json_text(content: object) -> str:

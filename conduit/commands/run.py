@@ -49,7 +49,7 @@ from conduit.launch.reports import Report, full
 from conduit.launch.tracebacks import whole
 from conduit.launch.tracing import tracing
 from conduit.launch.warned import warned
-from conduit.options import describe, in_effect, read_float
+from conduit.options import describe, read_float
 from conduit.words import like
 
 DEFAULT = "sci"
@@ -289,7 +289,7 @@ def _failed(
         "arguments": list(args),
         "version": package_version(),
         "conduit": spec.text,
-        "options": in_effect(spec.options),
+        "options": spec.in_effect,
         "seed": settings["seed"],
         "segment": settings["segment"],
         "error": error,
@@ -302,7 +302,7 @@ def _ran(file: ProgramFile, spec: Spec, args: tuple[str, ...], settings: Mapping
         arguments=args,
         conduit=result.conduit,
         simulated=spec.simulated,
-        options=in_effect(spec.options),
+        options=spec.in_effect,
         seed=settings["seed"],
         segment=settings["segment"],
         ranks=result.ranks,

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import textwrap
+from pathlib import Path
 
 from conduit.launch import output
 
@@ -48,6 +49,15 @@ def told() -> dict[str, str]:
 def tell(text: str) -> None:
     """Print lines for people on standard error."""
     print(shown(text), file=sys.stderr, flush=True)
+
+
+def tell_written(path: Path) -> None:
+    """Say on standard error that a file was written: standard output is for results, whose lines are counted.
+
+    What is no file, as /dev/null, is not told.
+    """
+    if path.is_file():
+        print(f"wrote {path}", file=sys.stderr, flush=True)
 
 
 def shown(text: str) -> str:

@@ -55,6 +55,12 @@ class SharedArray:
         "sort": "read it, change it, store it, on one thread: `copy = await a[:]; copy.sort(); a[:] = copy`",
         "fill": "write `a[:] = value` on one thread, or `a.local.fill(value)` on each",
         "put": "write `a[i] = value`",
+        **dict.fromkeys(
+            ("swap", "max_at", "min_at", "fetch_max", "fetch_min"),
+            "write `await a.compare_swap(i, expected, new)`, again with what it gives until that is `expected`",
+        ),
+        **dict.fromkeys(("cas", "compare_and_swap"), "write `await a.compare_swap(i, expected, new)`"),
+        **dict.fromkeys(("affinity", "owner"), "write `a.threadof(i)`"),
         "[][]": "write `await a[i, j]`",
         "await": "write `await a[:]` for all elements, `await a[i]` for some",
     }

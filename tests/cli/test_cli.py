@@ -158,6 +158,13 @@ def test_version(command):
             ["show", "sunmpi"],
             "conduit show: there is no conduit 'sunmpi' (did you mean mpi:library=sunmpi?); installed are: loggp, ",
         ),
+        *(
+            (
+                ["show", name],
+                f"conduit show: there is no conduit '{name}' (did you mean mpi:library=mpi4py?); installed are: ",
+            )
+            for name in ("openmpi", "mpich", "ompi")
+        ),
         (["list", "extra"], "conduit list: there is no conduit 'extra'; installed are: loggp, mpi, origin, sci, "),
         (["show", "sci", "loggp"], "conduit show: takes no argument 'loggp'; see conduit show --help\n"),
         (["show"], "conduit show: NAME is missing; see conduit show --help\n"),

@@ -368,6 +368,19 @@ def test_a_result_beside_the_report_is_not_refused(run, tmp_path, monkeypatch):
         json.loads((tmp_path / path).read_text())
 
 
+def test_files_that_were_written_are_told_on_standard_error(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ("--json", "counts.json", "--trace", "trace.json", "--full-report", "report.txt")
+    status, out, err = run("async def main(ep): await ep.attach()", *words)
+    assert (status, err) == (0, "wrote trace.json\nwrote counts.json\n")
+    assert LAST_LINE.fullmatch(out.strip())
+    status, _, err = run("async def main(ep): await ep.block_until(lambda: False)", *words)
+    assert status == 1
+    assert err.startswith("wrote report.txt\nwrote trace.json\nwrote counts.json\nconduit run: deadlock at ")
+    assert run("async def main(ep): pass", "--json", "/dev/null", "--trace", "/dev/null").err == ""
+    assert run("async def main(ep): pass", "--json", "-").err.startswith("ranks=2 conduit=loggp seconds=")
+
+
 def test_full_report_is_printed_for_a_hyphen(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     source = "async def main(ep): await ep.block_until(lambda: False, what='news')"

@@ -127,6 +127,31 @@ LINES = {
         "SharedArray has no sort; read it, change it, store it, on one thread: `copy = await b[:]; copy.sort(); b[:] = "
         "copy`"
     ),
+    **{
+        f"{UPC}await a.{name}(0, 1)": (
+            f"SharedArray has no {name}; write `await a.compare_swap(i, expected, new)`, again with what it gives "
+            "until that is `expected`"
+        )
+        for name in ("swap", "max_at", "min_at")
+    },
+    UPC + "a.affinity(0)": "SharedArray has no affinity; write `a.threadof(i)`",
+    UPC + "l = t.lock('a')\n    l.locked()": (
+        "SharedLock has no locked; write `await lock.try_acquire()`, which takes it if it is free, or says that it "
+        "is not"
+    ),
+    EXTENDED + "l = x.lock('a')\n    l.locked()": (
+        "Lock has no locked; write `await lock.try_acquire()`, which takes it if it is free, or says that it is not"
+    ),
+    SHMEM + "l = await pe.Lock()\n    l.locked()": (
+        "ShmemLock has no locked; write `await lock.acquire(blocking=False)`, which takes it if it is free, or says "
+        "that it is not"
+    ),
+    **{
+        f"{MPI}r = await comm.Irecv(b)\n    await r.{name}()": (
+            f"Request has no {name}; write `await MPI.Request.Waitall(requests)`"
+        )
+        for name in ("waitall", "wait_all")
+    },
     UPC + "a.put(0, 1)": "SharedArray has no put; write `a[i] = value`",
     UPC + "await a[0][1]": "write `await a[0, 1]`",
     UPC + "a[3].wait()": "a[3] is a Read: write `await a[3]`",
