@@ -224,6 +224,7 @@ class SimulatedPort(Port):
                 slot = None if self.blocked and dest in self.blocked.heads else transport.acquire(dest)
                 if slot is None:
                     slot = await self._wait_for_slot(transport, dest)
+                    sending = self._sending  # while it had no turn another call may have been abandoned with the last
                     cpu.free = max(cpu.free, kernel.now)
                 sending.done = False
                 transport.send_request(dest, slot, message, sending.over)
@@ -258,6 +259,7 @@ class SimulatedPort(Port):
         if slot is None:
             slot = await self._wait_for_slot(transport, dest)
             self.cpu.free = max(self.cpu.free, self.kernel.now)
+        sending = self._sending  # as in `request`; the layers above had the turn too
         sending.done = False
         transport.send_request(dest, slot, message, sending.over)
         if not sending.done:
