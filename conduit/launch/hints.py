@@ -124,7 +124,7 @@ def _in_another_run(error: BaseException) -> bool:
     if begun:
         return is_of_project(steps[-1].f_code.co_filename)
     # Or that one's calls have woken the task that waits for its thread.
-    woken = bool(steps) and steps[-1].f_code.co_name == "to_thread_run_sync"
+    woken = any(frame.f_code.co_name == "to_thread_run_sync" for frame in steps)
     return woken and str(error) == "'NoneType' object has no attribute 'unwrap'"
 
 

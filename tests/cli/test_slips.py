@@ -740,6 +740,17 @@ def test_calls_in_another_run_of_trio_are_told_how_to_make(tmp_path):
     assert "internal error" not in done.stderr
 
 
+@pytest.mark.parametrize("call", ["ep.request_short, 1 - ep.rank, h, 1", "x.barrier"])
+def test_calls_in_another_run_of_trio_while_a_rank_waits_for_it_are_told_how_to_make(tmp_path, call):
+    source = f"import trio\nfrom extended import Extended\n{CORE}x = await Extended.attach(ep)\n    "
+    source += f"await trio.to_thread.run_sync(lambda: trio.run({call}))"
+    (tmp_path / "prog.py").write_text(source)
+    words = [sys.executable, "-m", "conduit", "run", "prog.py"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert ANOTHER_RUN in done.stderr
+
+
 def test_a_thread_that_trio_begins_makes_calls_of_its_rank(command, tmp_path):
     source = """
         import trio
