@@ -529,6 +529,10 @@ LINES = {
     CORE + "def g(): pass\n    await ep.attach(g)": (
         "conduit.errors.BadRequest: ep.attach: handler=g (prog.py:5) takes no token; write `def g(token, ...)`"
     ),
+    CORE + "def g(token, n, *, k, more=1, last): pass\n    await ep.attach(g)": (
+        "conduit.errors.BadRequest: ep.attach: handler=g (prog.py:5) takes k and last by keyword alone, and a message "
+        "gives none by keyword; take the * away, or give each a default"
+    ),
     CORE + "await ep.attach((200, h))": (
         "conduit.errors.BadRequest: ep.attach: handler=[200, h] is a tuple; pass each function by itself, `await "
         "ep.attach(f, g)`: none has a number of its own"
