@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -169,12 +170,17 @@ class Core(Protocol):
         ...
 
 
+_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+
+
 def refuse_coroutine(result: object) -> None:
     """Raise BadRequest if a predicate has returned a coroutine: as an object it is always true."""
     if isinstance(result, CoroutineType):
+        own = result.cr_code.co_filename.startswith(_PACKAGE)  # whose name says nothing to the program's author
         result.close()
         raise BadRequest(
-            f"ep.block_until: the predicate returned a coroutine of {result.__qualname__!r}, which is always true; "
+            f"ep.block_until: the predicate returned a coroutine{'' if own else f' of {result.__qualname__!r}'}, which "
+            "is always true; "
             "pass a plain function that returns the answer itself"
         )
 

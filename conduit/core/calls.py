@@ -20,6 +20,7 @@ from typing import Any, Protocol, TypeVar
 from conduit.core import written
 from conduit.core.arguments import shown
 from conduit.core.handlers import WAITS, code_of, describe
+from conduit.core.results import result_kind
 from conduit.core.steps import steps_of
 from conduit.core.threads import is_elsewhere, where
 from conduit.errors import BadRequest, ConduitWarning
@@ -158,7 +159,7 @@ def held_unawaited(error: BaseException) -> list[str]:
     """
     at_once = ""
     if isinstance(error, AttributeError) and isinstance(error.obj, CoroutineType):
-        at_once = _close_unawaited(error.obj, _of_result(error))
+        at_once = _close_unawaited(error.obj, _of_result(error, error.obj))
     found: list[object] = []
     for step in reversed(steps_of(error)):
         for value in step.tb_frame.f_locals.values():
@@ -166,12 +167,15 @@ def held_unawaited(error: BaseException) -> list[str]:
     return list(dict.fromkeys(filter(None, [at_once, *map(_close_unawaited, found)])))
 
 
-def _of_result(error: AttributeError) -> str:
+def _of_result(error: AttributeError, coroutine: CoroutineType[Any, Any, Any]) -> str:
     """Return what to write for `call(...).name`, with {} for the call; the call alone where no such line has failed."""
     for step in steps_of(error)[-1:]:
         code = step.tb_frame.f_code
         failed = written.node(code, step.tb_lasti)
         if isinstance(failed, ast.Attribute) and isinstance(failed.value, ast.Call):
+            kind = _kind_of_result(coroutine)
+            if kind is not None and not hasattr(kind, failed.attr):  # a handle is itself awaited
+                return "await (await {})" if hasattr(kind, "__await__") else "await {}"
             for each in written.nodes(code):
                 called = each.value if isinstance(each, ast.Await) else None
                 if isinstance(called, ast.Call) and written.same(called.func, failed):
@@ -201,6 +205,14 @@ def note_kept(endpoint: Caller, kept: Iterable[CoroutineType[Any, Any, Any]]) ->
     for each in kept:
         if any(_told(unused)[0] is endpoint for unused in _guards_of(each)):
             endpoint.forgotten.append(BadRequest(_close_unawaited(each)))
+
+
+def _kind_of_result(coroutine: CoroutineType[Any, Any, Any]) -> type | None:
+    """Return the class of what a call gives that never ran; None for those whose function is not known."""
+    for unused in _guards_of(coroutine):
+        _, call, *_ = _told(unused)
+        return None if isinstance(call, str) else result_kind(call)
+    return None
 
 
 def _close_unawaited(coroutine: object, write: str = "await {}") -> str:

@@ -19,7 +19,7 @@ from conduit.core.digest import FLUSH, HANDLE, LAND
 from conduit.core.endpoint import Endpoint
 from conduit.core.steps import steps_of
 from conduit.core.token import OVER, Token
-from conduit.core.wrong_count import wrong_count
+from conduit.core.wrong_count import refuses_what_it_wraps, wrong_count
 from conduit.errors import BadRequest, ConduitError, HandlerError
 
 # Below, `word & 255` is a message's handler and `word >> 9 & 3` its category (`conduit.contract.Message`).  They are
@@ -246,8 +246,9 @@ class Dispatch:
     def _wrong_count(self, error: TypeError, message: Message) -> str:
         """Return what to say where a handler could not be called with what a message carries, "" where it was."""
         function = self.handlers[message.handler][0]
-        if any(step.tb_frame.f_code is getattr(function, "__code__", None) for step in steps_of(error)):
-            return ""  # it has begun: the TypeError is the handler's own
+        begun = any(step.tb_frame.f_code is getattr(function, "__code__", None) for step in steps_of(error))
+        if begun and not refuses_what_it_wraps(function, error):
+            return ""  # the TypeError is the handler's own
         payload = (message.word >> 9 & 3) != _SHORT
         count = len(message.args) >> 2
         return wrong_count(function, count, payload=payload, request=message.is_request, source=message.source)

@@ -142,11 +142,14 @@ def _name(handler: object) -> str:
 def _is_plain(handler: Any) -> bool:
     """Say, at a glance, whether `handler` is an ordinary function or method with a name."""
     function = handler.__func__ if type(handler) is MethodType else handler
+    if type(function) is not FunctionType:
+        return False
+    code = function.__code__
     return (
-        type(function) is FunctionType
-        and not function.__code__.co_flags & WAITS
+        not code.co_flags & WAITS
         and function.__name__ != "<lambda>"
-        and function.__code__.co_argcount > (type(handler) is MethodType)
+        and code.co_argcount > (type(handler) is MethodType)
+        and not code.co_kwonlyargcount
     )
 
 
@@ -156,6 +159,12 @@ def _takes_token(handler: Any) -> bool:
     return bool(kinds & {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}) or (
         inspect.Parameter.VAR_POSITIONAL in kinds
     )
+
+
+def _by_keyword(handler: Any) -> list[str]:
+    """Return the parameters without a default that a function takes by keyword alone."""
+    taken = inspect.signature(handler, follow_wrapped=False).parameters.values()
+    return [each.name for each in taken if each.kind is inspect.Parameter.KEYWORD_ONLY and each.default is each.empty]
 
 
 def _file_of(function: object) -> str:
@@ -188,6 +197,11 @@ def _problem(handler: Any) -> str:
         return "is a lambda, which all ranks would call by the same name; use `def`"
     if not _takes_token(handler):
         return f"({place_of(handler)}) takes no token; write `def {handler.__name__}(token, ...)`"
+    if names := _by_keyword(handler):
+        return (
+            f"({place_of(handler)}) takes {' and '.join(names)} by keyword alone, and a message gives none by keyword; "
+            f"take the * away, or give {'it' if len(names) == 1 else 'each'} a default"
+        )
     return ""
 
 

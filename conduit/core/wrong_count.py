@@ -37,7 +37,7 @@ def wrong_count(function: Callable[..., Any], args: int, *, payload: bool, reque
         return ""
     if not takes:
         return ""
-    name, code = function.__name__, function.__code__
+    name, code = function.__name__, inspect.unwrap(function).__code__
     file = code.co_filename
     lines = list(_senders(file, name, args, payload=payload, request=request))
     sent = f" ({' or '.join(f'{file}:{line}' for line in lines)})" if 0 < len(lines) <= _PLACES else ""
@@ -47,6 +47,20 @@ def wrong_count(function: Callable[..., Any], args: int, *, payload: bool, reque
         f"handler {name!r} ({file}:{code.co_firstlineno}) takes {takes}; the {kind} of rank {source}{sent} carries "
         f"{carries}{_without_token(function, signature, payload + args)}"
     )
+
+
+def refuses_what_it_wraps(function: Callable[..., Any], error: TypeError) -> bool:
+    """Say whether a handler is a wrapper that hands on all it is given, and that what it wraps has refused.
+
+    Args:
+        function: the handler, which has begun.
+        error: what it has raised.
+    """
+    inside = inspect.unwrap(function)
+    if inside is function or not str(error).startswith(f"{inside.__qualname__}() "):
+        return False
+    taken = inspect.signature(function, follow_wrapped=False).parameters.values()
+    return any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in taken)
 
 
 def _without_token(function: Callable[..., Any], signature: inspect.Signature, carried: int) -> str:

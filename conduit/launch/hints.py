@@ -32,6 +32,7 @@ from conduit.launch.misuse import (
     run_by_itself,
     swapped,
 )
+from conduit.launch.predicates import many_truths
 from conduit.launch.reports.folders import is_of_project, is_own
 from conduit.launch.reports.own_variables import enclosing
 from conduit.launch.timeouts import too_slow
@@ -96,6 +97,8 @@ def hint(error: BaseException) -> str:
             return _of_another(error) or misuse(error, is_ours)
         case ValueError() if str(error) == "operation forbidden on released memoryview object":
             return _RELEASED
+        case ValueError() if text := many_truths(error):
+            return text
         case ValueError() if str(error).startswith("invalid literal for int() with base 10: "):
             return into_bytes(error, is_ours)
     return ""

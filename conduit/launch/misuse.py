@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from conduit.core import written
+from conduit.core.results import result_kind
 from conduit.core.steps import steps_of
 from conduit.launch.reports.folders import is_own
 from conduit.launch.result import Result
@@ -39,6 +40,7 @@ _SWAPPED = re.compile(
     re.DOTALL,
 )
 _NO_HANDLER = re.compile(r"^[\w.]+: handler=.* (pass the function itself|is no function;|is a coroutine;)", re.DOTALL)
+_NO_CONTEXT = re.compile(r"'(?:[\w.]+\.)?(\w+)' object does not support the (?:asynchronous )?context manager protocol")
 _INDEXED = ("object is not subscriptable", "object does not support item assignment")
 _FUNCTIONS = {"main", "handler", "handlers", "predicate", "function"}
 """What parameters that take functions of programs are called."""
@@ -135,8 +137,10 @@ def misuse(error: TypeError, ours: Callable[[object], bool]) -> str:
         return _count(failed, found["name"])
     if text.startswith(STARTED):
         return _started(failed.tree)
-    if "context manager protocol" in text:
-        return "; ".join(filter(None, (_entered(failed, node) for node in _contexts(failed.tree))))
+    if found := _NO_CONTEXT.match(text):
+        return "; ".join(
+            filter(None, (_entered(failed, node, found[1], waits="async" in text) for node in _contexts(failed.tree)))
+        )
     if "__aiter__" in text and "got coroutine" not in text:
         node = failed.tree.iter if isinstance(failed.tree, ast.AsyncFor) else failed.tree
         return (
@@ -522,14 +526,38 @@ def _contexts(tree: ast.AST) -> list[ast.expr]:
     return [tree] if isinstance(tree, ast.expr) else []
 
 
-def _entered(failed: ProgramNode, node: ast.expr) -> str:
+def _entered(failed: ProgramNode, node: ast.expr, refused: str, *, waits: bool) -> str:
+    """Say how an expression is entered, or that what it gives is not.
+
+    Args:
+        failed: the line that failed.
+        node: what it enters.
+        refused: the name of the class of which Python says so.
+        waits: whether the program enters it by `async with`.
+    """
     if failed.is_method(node):
         return f"{_shown(node)} is a method: call it, `async with {_called_as(failed, node)}:`"
     value = failed.value(node)
     made = node.value if isinstance(node, ast.Await) else node
-    if failed.calls_ours(made) or (value is not _UNKNOWN and failed.ours(type(value))):
+    if not (failed.calls_ours(made) or (value is not _UNKNOWN and failed.ours(type(value)))):
+        return ""
+    function = failed.function(made)
+    kind = type(value) if function is None else result_kind(function) or _class_of(function, refused)
+    entered = kind is not None and hasattr(kind, "__aenter__")
+    if refused == "coroutine":
+        call = f"await {_shown(made)}"
+        plain = kind is not None and not entered
+        return f"write `{call}`, without `with`" if plain else f"what it gives is entered: write `async with {call}:`"
+    if entered or (kind is None and not waits):
         return f"to enter it may take time: write `async with {_shown(node)}:`"
-    return ""
+    instead = getattr(kind, "_instead", {}).get("async with", "use it without `with`")
+    return f"a {refused} is not entered: {instead}"
+
+
+def _class_of(function: Callable[..., object], name: str) -> type | None:
+    """Return the class of that name which a function makes objects of, None where it is no class method of it."""
+    owner = getattr(function, "__self__", None)
+    return owner if isinstance(owner, type) and owner.__name__ == name else None
 
 
 def _called(failed: ProgramNode, node: ast.expr) -> str:

@@ -19,6 +19,7 @@ from conduit.core.arguments import shown
 from conduit.core.steps import steps_from, steps_of
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch.misuse import STARTED
+from conduit.launch.predicates import is_of_predicate
 from conduit.launch.reports.folders import is_below, is_between, is_library, is_of_project, is_own
 from conduit.launch.timeouts import cancelled
 from conduit.words import FOREIGN
@@ -189,7 +190,12 @@ def _on_purpose(error: BaseException) -> bool:
     calls = last.co_filename == checked_call.__file__ or last.co_name in ("coroutine_or_error", "block_until")
     lacks_arguments = isinstance(error, TypeError) and calls
     no_such_name = isinstance(error, AttributeError) and last.co_name == "__getattr__" and is_own(last.co_filename)
-    return isinstance(error, ConduitError | BaseExceptionGroup | KeyboardInterrupt) or lacks_arguments or no_such_name
+    return (
+        isinstance(error, ConduitError | BaseExceptionGroup | KeyboardInterrupt)
+        or lacks_arguments
+        or no_such_name
+        or is_of_predicate(error)
+    )
 
 
 def _hide_own_context(error: BaseException) -> None:

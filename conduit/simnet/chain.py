@@ -59,9 +59,11 @@ class Chain:
         try:
             self._act = self._steps.send(outcome)
         except StopIteration:
-            self._then()
+            pass
+        else:
+            self._kernel.call(max(self._cpu.free, self._kernel.now), self._begin)
             return
-        self._kernel.call(max(self._cpu.free, self._kernel.now), self._begin)
+        self._then()  # not above: what a program raises in it would come while an error of ours is handled
 
     def _begin(self) -> None:
         self._act(self._done)

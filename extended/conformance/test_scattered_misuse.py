@@ -120,6 +120,47 @@ def test_a_strided_array_must_lie_in_the_segment(case: Case) -> None:
     case.run(main, segment=SEGMENT)
 
 
+@pytest.mark.rule("X53", "X48")
+def test_elements_of_a_strided_put_must_not_overlap(case: Case) -> None:
+    """Strides of elements, not of bytes, are told what to write; those that lie between each other are allowed."""
+    overlap = (
+        "lets elements of data overlap there, which have 4 bytes each; strides are in bytes, from one element "
+        "to the next"
+    )
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        row, square = np.arange(4, dtype="i4"), np.zeros((3, 3), "i4")
+        for suffix in SUFFIXES:
+            put, get = getattr(x, f"put_strided{suffix}"), getattr(x, f"get_strided{suffix}")
+            for strides, array, advice in (
+                ([1], row, ": write [4]"),
+                ([-1], row, ": write [-4]"),
+                ([3, 1], square, ": write [12, 4]"),
+                ([5, 4], square, ", and no two elements may share a byte"),
+                ([6, 8], square, ", and no two elements may share a byte"),
+                ([0], row, ", and no two elements may share a byte"),
+            ):
+                message = refusal(partial(put, x.rank, 64, strides, array))
+                assert message == f"put_strided{suffix}: strides={strides} {overlap}{advice}"
+                handle = await get(x.rank, 64, strides, np.zeros_like(array))
+                if suffix == "_nb":
+                    await handle
+            for strides, array in (
+                ([4], row),
+                ([0], row[:1]),
+                ([0], row[:0]),
+                ([12, 8], square),
+                ([4, 12], square),
+            ):
+                handle = await put(x.rank, 64, strides, array)
+                if suffix == "_nb":
+                    await handle
+        await x.sync()
+
+    case.run(main, segment=SEGMENT)
+
+
 @pytest.mark.rule("X53")
 def test_sizes_must_agree(case: Case) -> None:
     """As many bytes here as there; the message has both."""

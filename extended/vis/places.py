@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import conduit
-from conduit.words import is_a
+from conduit.words import is_a, many
 from extended import checks
 from extended.vis.region import StridedRegion
 from extended.vis.runs import Runs
@@ -161,6 +161,25 @@ def check_lattice(bounds: checks.Bounds, call: str, dest: object, region: Stride
             what = f"offset={checks.shown(region.base)} with these strides"
             raise bounds.outside(call, what, start, stop, owner)
     return owner
+
+
+def check_apart(call: str, name: str, array: npt.NDArray[Any], steps: tuple[int, ...], region: StridedRegion) -> None:
+    """Refuse the strides of a put, inside a segment, by which two elements have a byte in common there.
+
+    Raises:
+        conduit.BadRequest: they have; as a rule the strides are those of elements, not of bytes.
+    """
+    if not region.overlaps():
+        return
+    size = array.itemsize
+    wide = [step * size for step in steps]
+    small = any(abs(step) < size for step, count in zip(steps, array.shape, strict=True) if count > 1)
+    fits = small and not StridedRegion.of(0, array.shape, wide, size).overlaps()
+    raise conduit.BadRequest(
+        f"{call}: strides={list(steps)} lets elements of {name} overlap there, which have {many(size, 'byte')} each; "
+        "strides are in bytes, from one element to the next"
+        + (f": write {wide}" if fits else ", and no two elements may share a byte")
+    )
 
 
 def check_total(call: str, name: str, there: int, here: int) -> None:

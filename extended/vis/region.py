@@ -71,6 +71,15 @@ class StridedRegion:
         reach = [(count - 1) * stride for count, stride in zip(self.counts, self.strides, strict=True)]
         return self.base + sum(min(0, far) for far in reach), self.base + sum(max(0, far) for far in reach) + self.run
 
+    def overlaps(self) -> bool:
+        """Say whether two of its runs, which lie in a segment, have a byte in common."""
+        reach = self.run
+        for stride, count in sorted(zip(map(abs, self.strides), self.counts, strict=True)):
+            if stride < reach:  # they may still lie between each other
+                return bool((np.diff(np.sort(self.runs().starts)) < self.run).any())
+            reach += (count - 1) * stride
+        return False
+
     def items(self, memory: memoryview) -> Items:
         """Return what lies at these places of a segment."""
         return Items(np.ndarray(self.counts, f"V{self.run}", memory, self.base, self.strides))

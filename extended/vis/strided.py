@@ -26,24 +26,31 @@ if TYPE_CHECKING:
     T = TypeVar("T", bound=np.generic)
 
 
-def _checked(
-    call: str, x: Strided, dest: object, offset: object, strides: object, name: str, array: npt.NDArray[Any]
-) -> Arguments:
-    start = checks.integer(call, "offset", offset)
-    steps = places.strides(call, strides, name, array)
-    return x, places.check_lattice(x.bounds, call, dest, places.of_strides(array, start, steps)), start, steps, array
-
-
 def _for_put(call: str) -> Callable[..., Arguments]:
     def check(x: Strided, dest: object, offset: object, strides: object, data: object) -> Arguments:
-        return _checked(call, x, dest, offset, strides, "data", check_array(call, "data", data))
+        array = check_array(call, "data", data)
+        start = checks.integer(call, "offset", offset)
+        steps = places.strides(call, strides, "data", array)
+        region = places.of_strides(array, start, steps)
+        owner = places.check_lattice(x.bounds, call, dest, region)
+        places.check_apart(call, "data", array, steps, region)
+        return x, owner, start, steps, array
 
     return check
 
 
 def _for_get(call: str) -> Callable[..., Arguments]:
     def check(x: Strided, dest: object, offset: object, strides: object, out: object) -> Arguments:
-        return _checked(call, x, dest, offset, strides, "out", check_array(call, "out", out, writable=True))
+        array = check_array(call, "out", out, writable=True)
+        start = checks.integer(call, "offset", offset)
+        steps = places.strides(call, strides, "out", array)
+        return (
+            x,
+            places.check_lattice(x.bounds, call, dest, places.of_strides(array, start, steps)),
+            start,
+            steps,
+            array,
+        )
 
     return check
 
@@ -53,7 +60,7 @@ class Strided(NonContiguous):
 
     Here the array has any strides: a transpose, a slice, a face of a block, reversed.  There, element [i, j, ...] is at
     ``offset + i*strides[0] + j*strides[1] + ...``; `strides` has a number of bytes for each dimension, of any sign.
-    Elements of a get may overlap there; where those of a put do, any of them may stay.
+    Elements of a get may overlap there; those of a put must not.
     """
 
     @public(_for_put("put_strided"))
@@ -69,7 +76,7 @@ class Strided(NonContiguous):
             data: array of any strides and any dtype without objects, in use until the call has returned.
 
         Raises:
-            conduit.BadRequest: a wrong argument.
+            conduit.BadRequest: a wrong argument, or elements that overlap there.
         """
         await self._put_scattered("put_strided", index(dest), _lattice(data, offset, strides), array(data))
 

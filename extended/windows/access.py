@@ -37,7 +37,7 @@ class Access(WindowBase):
         call = "win.Put"
         given = buffers.elements(call, "origin", origin)
         rank, start = self._target(call, target_rank, target, given)
-        return self._access(self._operations.put(self._called(call), rank, start, given.view(np.uint8)), rank)
+        return self._access(self._operations.put(self._call(call), rank, start, given.view(np.uint8)), rank)
 
     @public("win")
     def Get(self, origin: Any, target_rank: Any, target: Any = None) -> Any:
@@ -55,7 +55,7 @@ class Access(WindowBase):
         call = "win.Get"
         out = buffers.elements(call, "origin", origin, writable=True)
         rank, start = self._target(call, target_rank, target, out)
-        return self._access(self._operations.get(self._called(call), rank, start, out.view(np.uint8)), rank)
+        return self._access(self._operations.get(self._call(call), rank, start, out.view(np.uint8)), rank)
 
     @public("win")
     def Accumulate(self, origin: Any, target_rank: Any, target: Any = None, op: Any = operators.SUM) -> Any:
@@ -161,7 +161,7 @@ class Access(WindowBase):
         return operation.code, operators.kind(call, operation, elements.dtype)
 
     def _accumulate(self, call: str, rank: int, start: int, what: Change, cost: str) -> Any:
-        return self._access(self._operations.accumulate(self._called(call), rank, start, what, cost), rank)
+        return self._access(self._operations.accumulate(self._call(call), rank, start, what, cost), rank)
 
     def _target(self, call: str, target_rank: Any, target: Any, given: Array, *, same: bool = False) -> tuple[int, int]:
         """Return a rank, and where in its memory a target begins, bytes; `same`: it has the dtype of `given`."""

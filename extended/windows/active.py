@@ -42,7 +42,7 @@ class Active(WindowBase):
             WindowError: another kind of epoch is open.
         """
         call = "win.Fence"
-        return self._fence(self._called(call), assertion_of(call, assertion, _OF_FENCE))
+        return self._fence(self._call(call), assertion_of(call, assertion, _OF_FENCE))
 
     async def _fence(self, call: Call, assertion: MODE) -> None:
         if not self._notified:
@@ -76,7 +76,7 @@ class Active(WindowBase):
         call = "win.Post"
         ranks = members(call, group, self._size)
         asserted = assertion_of(call, assertion, _OF_POST)
-        return self._post(self._called(call), ranks, asserted)
+        return self._post(self._call(call), ranks, asserted)
 
     async def _post(self, call: Call, group: tuple[int, ...], assertion: MODE) -> None:
         await self._ep.poll()
@@ -102,7 +102,7 @@ class Active(WindowBase):
         """
         call = "win.Start"
         ranks = members(call, group, self._size)
-        return self._start(self._called(call), ranks, assertion_of(call, assertion, MODE.NOCHECK))
+        return self._start(self._call(call), ranks, assertion_of(call, assertion, MODE.NOCHECK))
 
     async def _start(self, call: Call, group: tuple[int, ...], assertion: MODE) -> None:
         self._epochs.open_start(call, group)
@@ -130,7 +130,7 @@ class Active(WindowBase):
         Raises:
             WindowError: there is none.
         """
-        return self._complete(self._called("win.Complete"))
+        return self._complete(self._call("win.Complete"))
 
     async def _complete(self, call: Call) -> None:
         self._epochs.check_complete(call)
@@ -150,7 +150,7 @@ class Active(WindowBase):
         Raises:
             WindowError: there is none.
         """
-        return self._wait(self._called("win.Wait"))
+        return self._wait(self._call("win.Wait"))
 
     async def _wait(self, call: Call) -> None:
         self._epochs.check_wait(call)
@@ -165,7 +165,7 @@ class Active(WindowBase):
         Raises:
             WindowError: there is none.
         """
-        return self._test(self._called("win.Test"))
+        return self._test(self._call("win.Test"))
 
     async def _test(self, call: Call) -> bool:
         self._epochs.check_wait(call)

@@ -42,7 +42,7 @@ class WindowBase:
         self._slot = slot
         self._notified = False  # of a Fence that was cancelled
 
-    def _called(self, name: str) -> Call:
+    def _call(self, name: str) -> Call:
         return called(name) if self._checks else unplaced(name)
 
     def _member(self, call: str, name: str, rank: Any, *, null: bool = False) -> int:

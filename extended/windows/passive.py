@@ -39,7 +39,7 @@ class Passive(WindowBase):
                 "extended.windows (mpi4py numbers them otherwise)"
             )
         asserted = assertion_of(call, assertion, MODE.NOCHECK)
-        return self._lock(self._called(call), number, asserted, shared=lock_type == LOCK.SHARED)
+        return self._lock(self._call(call), number, asserted, shared=lock_type == LOCK.SHARED)
 
     async def _lock(self, call: Call, rank: int, assertion: MODE, *, shared: bool) -> None:
         self._epochs.open_lock(call, rank, self._rank, shared=shared)
@@ -64,7 +64,7 @@ class Passive(WindowBase):
             conduit.BadRequest: no rank.
             WindowError: this rank has not locked it.
         """
-        return self._unlock(self._called("win.Unlock"), self._member("win.Unlock", "rank", rank))
+        return self._unlock(self._call("win.Unlock"), self._member("win.Unlock", "rank", rank))
 
     async def _unlock(self, call: Call, rank: int) -> None:
         self._epochs.check_unlock(call, rank)
@@ -85,7 +85,7 @@ class Passive(WindowBase):
             WindowError: another epoch is open.
         """
         call = "win.Lock_all"
-        return self._lock_all(self._called(call), assertion_of(call, assertion, MODE.NOCHECK))
+        return self._lock_all(self._call(call), assertion_of(call, assertion, MODE.NOCHECK))
 
     async def _lock_all(self, call: Call, assertion: MODE) -> None:
         await self._ep.poll()
@@ -100,7 +100,7 @@ class Passive(WindowBase):
         Raises:
             WindowError: there is none.
         """
-        return self._unlock_all(self._called("win.Unlock_all"))
+        return self._unlock_all(self._call("win.Unlock_all"))
 
     async def _unlock_all(self, call: Call) -> None:
         self._epochs.check_unlock_all(call)
@@ -164,7 +164,7 @@ class Passive(WindowBase):
             await self._operations.flush(call.name, ranks)
 
     def _flush(self, name: str, cost: str, rank: int | None = None, *, local: bool = False) -> Any:
-        return self._flush_of(self._called(name), cost, rank, local=local)
+        return self._flush_of(self._call(name), cost, rank, local=local)
 
     @public("win")
     def Sync(self) -> Any:
@@ -173,7 +173,7 @@ class Passive(WindowBase):
         Raises:
             WindowError: nothing is locked.
         """
-        return self._sync(self._called("win.Sync"))
+        return self._sync(self._call("win.Sync"))
 
     async def _sync(self, call: Call) -> None:
         self._epochs.check_flush(call)

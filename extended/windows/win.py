@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from conduit.words import many
 from extended.front_ends import public
@@ -22,6 +22,15 @@ class Win(Access, Active, Passive):
 
     Calls, arguments and defaults are mpi4py's, awaited.  Ranks are those of the team that made the window.
     """
+
+    _instead: ClassVar = {
+        **dict.fromkeys(("size", "nbytes"), "this rank's part has `len(win.tomemory())` bytes"),
+        **dict.fromkeys(("memory", "buffer", "array"), "write `win.tomemory()` for this rank's part, bytes"),
+        **dict.fromkeys(("rank", "Get_rank"), "write `win.Get_group().rank`"),
+        "Get_size": "write `win.Get_group().size` for the number of ranks",
+        "async with": "write `win = await Win.Allocate(...)`, and after its last use `await win.Free()`",
+    }
+    _called: ClassVar = "win"
 
     def __repr__(self) -> str:
         state = "freed" if self._epochs.freed is not None else f"{self._part.memory.nbytes} bytes here"

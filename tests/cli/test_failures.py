@@ -143,6 +143,85 @@ def test_the_wrong_number_of_arguments_is_told_with_both_lines(shown, handler, r
     ) == (f"conduit.errors.HandlerError: handler 'h' (prog.py:2) {said}\nraised by rank 1 at T s\n")
 
 
+WRAPPED = """
+import functools
+def wrapping(function):
+    @functools.wraps(function)
+    def wrapper({given}):
+        {before}
+        return function(*args)
+    return wrapper
+@wrapping
+def h(token, n, *, k=1):
+    pass
+async def main(ep):
+    await ep.attach(h)
+    if ep.rank == 0:
+        await ep.request_short(1, h, 1, 2)
+    await ep.block_until(lambda: False)
+"""
+
+
+def test_the_wrong_number_of_arguments_is_told_of_a_wrapped_handler_too(shown):
+    assert shown(WRAPPED.format(given="*args", before="")) == (
+        "conduit.errors.HandlerError: handler 'h' (prog.py:8) takes 1 integer; the request of rank 0 (prog.py:14) "
+        "carries 2\nraised by rank 1 at T s\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "before", "said"),
+    [
+        ("*args", "int(1, 2, 3)", "TypeError: int() takes at most 2 arguments (3 given)"),
+        ("token, a, b", "args = (token, a, b)", "TypeError: h() takes 2 positional arguments but 3 were given"),
+    ],
+)
+def test_a_type_error_of_what_wraps_a_handler_is_its_own(shown, given, before, said):
+    text = shown(WRAPPED.format(given=given, before=before))
+    assert "in wrapper\n" in text
+    assert f"\n{said}\nin handler 'h' on rank 1, for a request from rank 0\nraised by rank 1 at T s\n" in text
+
+
+@pytest.mark.parametrize(
+    ("predicate", "said"),
+    [
+        ("lambda: got == 1", "write `lambda: (got == 1).all()`, or `.any()`"),
+        ("lambda: got", "write `lambda: got.all()`, or `.any()`"),
+        ("lambda: got if got[0] else False", "write `lambda: (got if got[0] else False).all()`, or `.any()`"),
+        ("over", "return its `.all()`, or its `.any()`"),
+    ],
+)
+@pytest.mark.parametrize("network", ["loggp", "udp"])
+def test_a_predicate_that_gives_an_array_is_told_what_to_write(command, tmp_path, network, predicate, said):
+    """At its first evaluation, and at one after a message has come."""
+    program = tmp_path / "prog.py"
+    program.write_text(
+        f"""
+import numpy as np
+async def main(ep):
+    got = np.zeros(3)
+    def h(token): got[0] = 1
+    def over(): return got == 1 if got[0] else False
+    await ep.attach(h)
+    if ep.rank == 0: await ep.block_until({predicate})
+    else: await ep.request_short(0, h)
+"""
+    )
+    outcome = command("run", str(program), "--conduit", network)
+    *lines, raised, last = outcome.err.splitlines()
+    assert lines == [
+        "Traceback (most recent call last):",
+        f'  File "{program}", line 8, in main',
+        f"    if ep.rank == 0: await ep.block_until({predicate})",
+        *lines[3:-1],
+        "ValueError: The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()",
+    ]
+    assert all(set(line) <= set(" ^") for line in lines[3:-1])
+    assert raised.startswith("raised by rank 0 at ")
+    line = 6 if predicate == "over" else 8
+    assert last == f"the predicate at {program}:{line} returned an array, which has many truth values: {said}"
+
+
 def test_the_wrong_number_of_arguments_of_a_reply(shown):
     assert "handler 'back' (prog.py:4) takes 1 integer; the reply of rank 1 (prog.py:3) carries 0" in shown(
         """

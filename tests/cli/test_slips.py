@@ -341,6 +341,26 @@ LINES = {
     SHMEM + "pe.my_pe + 1": "pe.my_pe is a method: call it, `pe.my_pe()`",
     EXTENDED + "await x.barrier": "x.barrier is a method: call it, `await x.barrier()`",
     EXTENDED + "with x.lock('a'):\n        pass": "to enter it may take time: write `async with x.lock('a'):`",
+    EXTENDED + "async with x.barrier():\n        pass": "write `await x.barrier()`, without `with`",
+    EXTENDED + "with x.barrier():\n        pass": "write `await x.barrier()`, without `with`",
+    EXTENDED + "async with await x.put_nb(1, 0, b'a'):\n        pass": "a Handle is not entered: use it without `with`",
+    SHMEM + "async with pe.Lock():\n        pass": "what it gives is entered: write `async with await pe.Lock():`",
+    WINDOW + "async with await Win.Allocate(64, 8, comm=x) as win:\n        pass": (
+        "a Win is not entered: write `win = await Win.Allocate(...)`, and after its last use `await win.Free()`"
+    ),
+    WINDOW + "async with win as w:\n        pass": (
+        "a Win is not entered: write `win = await Win.Allocate(...)`, and after its last use `await win.Free()`"
+    ),
+    WINDOW + "win.size": "Win has no size; this rank's part has `len(win.tomemory())` bytes",
+    WINDOW + "w = win\n    w.memory": "Win has no memory; write `w.tomemory()` for this rank's part, bytes",
+    WINDOW + "win.rank": "Win has no rank; write `win.Get_group().rank`",
+    EXTENDED + "await x.put_nb(1, 0, b'abc').wait()": (
+        "x.put_nb(1, 0, b'abc') at prog.py:4 was called but never awaited, so it did nothing; write `await (await "
+        "x.put_nb(1, 0, b'abc'))`"
+    ),
+    EXTENDED + "await x.barrier().wait()": (
+        "x.barrier() at prog.py:4 was called but never awaited, so it did nothing; write `await x.barrier()`"
+    ),
     EXTENDED + "async with x.lock:\n        pass": "x.lock is a method: call it, `async with x.lock(...):`",
     EXTENDED + "h = await x.get_nb(1, 0, 8)\n    h + 1": "h is a Handle: write `await h` for its result",
     UPC + "await a": (
@@ -555,6 +575,10 @@ LINES = {
     ),
     CORE + "def g(): pass\n    await ep.attach(g)": (
         "conduit.errors.BadRequest: ep.attach: handler=g (prog.py:5) takes no token; write `def g(token, ...)`"
+    ),
+    CORE + "def g(token, n, *, k, more=1, last): pass\n    await ep.attach(g)": (
+        "conduit.errors.BadRequest: ep.attach: handler=g (prog.py:5) takes k and last by keyword alone, and a message "
+        "gives none by keyword; take the * away, or give each a default"
     ),
     CORE + "await ep.attach((200, h))": (
         "conduit.errors.BadRequest: ep.attach: handler=[200, h] is a tuple; pass each function by itself, `await "

@@ -12,6 +12,9 @@ from conduit.launch.hanging import Hanging, begun
 
 TO_DO = "only a poll runs handlers: wait with `await ep.block_until(predicate)`, or call `await ep.poll()`"
 
+NOBODY = 0
+"""The thread of a looker that the job itself calls: else it would see that the program has called it."""
+
 
 @pytest.fixture
 def job(monkeypatch):
@@ -54,6 +57,66 @@ def test_a_rank_that_never_awaits_is_named_with_its_line(job):
     ]
 
 
+@pytest.mark.parametrize("folder", [conduit, trio])
+def test_a_loop_that_looks_through_a_property_is_the_programs(job, folder):
+    """Whenever it is looked at: in its own line, or in what that asks; while it awaits, the machinery runs."""
+    said = []
+
+    async def main(ep):
+        job.mains.append(begun(ep))
+        if ep.rank == 1:
+            asked = _in_folder(folder)
+            _look_from_a_thread(Hanging(job, threading.get_ident()), said, asked["here"])
+            asked["ask"](said)
+            _look_from_a_thread(Hanging(job, threading.get_ident()), said, asked["there"])
+            await asked["wait"](said)
+
+    conduit.run(main, ranks=2, conduit="loggp")
+    line = main.__code__.co_firstlineno + 5
+    assert said == [
+        f"rank 1 is at {__file__}:{line} in main and has not awaited anything for 0 s: nothing else runs meanwhile, "
+        f"and {TO_DO}",
+        "",
+    ]
+
+
+def test_the_machinery_before_a_job_runs_is_no_line_of_a_program(job):
+    asked, said = _in_folder(conduit), []
+    job.mains.append(
+        SimpleNamespace(endpoint=SimpleNamespace(simulated=True, now=0, counts=SimpleNamespace(requests_sent=0)))
+    )
+    _look_from_a_thread(Hanging(job, threading.get_ident()), said, asked["here"])
+    asked["ask"](said)
+    assert said == [""]
+
+
+def _in_folder(package):
+    """Return functions that are of a package by their file, and run until a look has said something."""
+    source = """
+here, there = [], []
+def ask(said):
+    here.append(True)
+    while not said:
+        pass
+async def wait(said):
+    there.append(True)
+    while len(said) < 2:
+        pass
+"""
+    names = {}
+    exec(compile(source, package.__file__, "exec"), names)
+    return names
+
+
+def _look_from_a_thread(looker, said, begun):
+    def look():
+        while not begun:
+            pass
+        said.append(looker.look(awaits=False))
+
+    threading.Thread(target=look).start()
+
+
 def test_of_a_handler_that_does_not_return_the_line_is_said_without_a_rank(job):
     said = []
 
@@ -84,7 +147,7 @@ def test_a_rank_that_sleeps_and_never_polls_is_named_once_with_what_waits_for_it
         if ep.rank == 1:
             await ep.request_short(0, f)
             await ep.compute(1e-3)
-            looker = Hanging(job, threading.get_ident())
+            looker = Hanging(job, NOBODY)
             said.extend(looker.look() for _ in range(2))
         else:
             await trio.sleep(1)
@@ -109,7 +172,7 @@ def test_a_job_that_moves_is_left_alone(job, monkeypatch):
 
         job.mains.append(begun(ep))
         await ep.attach(f)
-        looker = Hanging(job, threading.get_ident())
+        looker = Hanging(job, NOBODY)
         for _ in range(3):
             clock.now += 2.0
             await ep.request_short(1 - ep.rank, f)
@@ -131,7 +194,7 @@ def test_ranks_that_do_nothing_but_poll_are_named_once_with_their_line(job):
         job.mains.append(begun(ep))
         await ep.attach()
         if ep.rank == 2:
-            looker = Hanging(job, threading.get_ident())
+            looker = Hanging(job, NOBODY)
             for _ in range(6):
                 await ep.compute(1e-6)
                 said.append(looker.look())
@@ -156,7 +219,7 @@ def test_who_polls_while_messages_move_is_not_named(job):
 
         job.mains.append(begun(ep))
         await ep.attach(f)
-        looker = Hanging(job, threading.get_ident())
+        looker = Hanging(job, NOBODY)
         for _ in range(6):
             await ep.request_short(1 - ep.rank, f)
             await ep.poll()
