@@ -1,11 +1,9 @@
 """Under a launcher, processes that wait in `conduit.run` for others say once who has not come, and where they wait."""
 
 import os
-import signal
+import subprocess
 import sys
 import threading
-import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -176,47 +174,65 @@ def test_a_place_that_is_too_long_for_a_mark_is_left_out():
         os.close(own.mark)
 
 
+BESIDE = """
+import os, signal, time
+from pathlib import Path
+
+from conduit.launch import coming
+
+
 def children():
-    """The processes whose parent is this one; some may be of other tests."""
     found = set()
     for stat in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):  # it has ended meanwhile
+        try:
             _, parent, *_ = stat.read_text().rpartition(")")[2].split()
-            if int(parent) == os.getpid():
-                found.add(stat.parent.name)
+        except OSError:  # it has ended meanwhile
+            continue
+        if int(parent) == os.getpid():
+            found.add(stat.parent.name)
     return found
 
+"""
+"""What the following run: in processes of their own, since what they look at are the children of all a process does."""
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has them")
-def test_a_process_beside_ends_with_the_wait():
-    begun, before = time.monotonic(), children()
-    coming._beside(lambda: os._exit(1))()
-    assert time.monotonic() - begun < coming.PATIENCE_S
-    assert children() == before
+ENDS = """
+begun = time.monotonic()
+coming._beside(lambda: os._exit(1))()
+assert time.monotonic() - begun < coming.PATIENCE_S
+assert not children()
+"""
+
+HEARS_NOTHING = """
+heard = []
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has them")
-def test_a_program_hears_of_no_process_beside():
-    heard, others = [], children()
-
-    def hear(*_):
-        with suppress(ChildProcessError):  # it may be told twice of one
-            heard.append(os.waitpid(-1, os.WNOHANG))
-
-    before = signal.signal(signal.SIGCHLD, hear)
+def hear(*_):
     try:
-        end = coming._beside(lambda: os._exit(1))
-        assert children() == others
-        end()
-        assert not heard
-        if not (own := os.fork()):
-            os._exit(0)
-        os.waitid(os.P_PID, own, os.WEXITED | os.WNOWAIT)
-        with coming._deaf_to_children():
-            pass
-        assert (own, 0) in heard
-    finally:
-        signal.signal(signal.SIGCHLD, before)
+        heard.append(os.waitpid(-1, os.WNOHANG))
+    except ChildProcessError:  # it may be told twice of one
+        pass
+
+
+signal.signal(signal.SIGCHLD, hear)
+end = coming._beside(lambda: os._exit(1))
+assert not children()
+end()
+assert not heard
+with coming._deaf_to_children():
+    if not (own := os.fork()):
+        os._exit(0)
+    os.waitid(os.P_PID, own, os.WEXITED | os.WNOWAIT)
+    assert not heard
+assert (own, 0) in heard
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has them")
+@pytest.mark.parametrize("lines", [ENDS, HEARS_NOTHING], ids=["ends with the wait", "is nothing to hear of"])
+def test_a_process_beside(lines):
+    command = [sys.executable, "-c", BESIDE + lines]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="it forks")

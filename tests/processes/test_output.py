@@ -133,7 +133,7 @@ def test_ctrl_c_prints_the_rows_that_processes_have_measured_so_far(shell):
         begun += line == "begins a row\n"
     process.send_signal(signal.SIGINT)
     done = shell.end(process)
-    assert (done.status, done.err) == (130, "interrupted\n")
+    assert (done.status, done.err) == (130, "wrote found.json\ninterrupted\n")
     rows = sum("AMShort" in line for line in done.lines)
     assert rows >= 2
     (found,) = json.loads((shell.folder / "found.json").read_text())  # on sci it has not begun

@@ -84,7 +84,7 @@ def test_one_page_tells_of_all_processes(run_program, shell):
 def test_report_and_trace_of_several_conduits(run_program, shell):
     options = ["--conduit", "loggp", "--report", "out", "--trace", "trace.json"]
     done = run_program(PROGRAM, COUNT, ranks=2, options=options)
-    assert (done.status, done.err) == (0, "")
+    assert (done.status, done.err) == (0, "wrote trace.json\n")
     real, simulated = "mpi_library=mpi4py", "loggp"
     assert {path.name for path in (shell.folder / "out").iterdir()} == {real, simulated}
     check_page(shell.folder / "out" / real, 2)

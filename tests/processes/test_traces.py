@@ -69,7 +69,7 @@ def check_linked(loaded, ranks):
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_a_trace_of_processes_links_every_message(run_program, shell, ranks):
     done = run_program(PROGRAM, str(COUNT), ranks=ranks, options=["--trace", "trace.json"])
-    assert (done.status, done.err) == (0, "")
+    assert (done.status, done.err) == (0, "wrote trace.json\n")
     loaded = Loaded(shell.folder / "trace.json")
     check_linked(loaded, ranks)
     (job,) = loaded.other["jobs"]
@@ -91,7 +91,7 @@ def test_a_trace_of_processes_links_every_message(run_program, shell, ranks):
 def test_under_a_launcher_rank_0_writes_the_file(shell):
     words = ("run", shell.file(PROGRAM), "--conduit", MPI, "--trace", "trace.json", "--", COUNT)
     done = shell.mpiexec(2, "-m", "conduit", *words)
-    assert (done.status, done.err) == (0, "")
+    assert (done.status, done.err) == (0, "wrote trace.json\n")
     check_linked(Loaded(shell.folder / "trace.json"), 2)
 
 
@@ -171,7 +171,7 @@ def test_benchmarks_are_traced_too_and_several_conduits_follow_one_another(shell
         *("testam", "--conduit", "loggp", "--conduit", MPI, "--ranks", "2", "--sections", "A", "--iterations", "2"),
         *("--max-size", "64", "--trace", "trace.json"),
     )
-    assert (done.status, done.err) == (0, "")
+    assert (done.status, done.err) == (0, "wrote trace.json\n")
     loaded = Loaded(shell.folder / "trace.json")
     jobs = loaded.other["jobs"]
     assert [job["conduit"] for job in jobs[:1] + jobs[-1:]] == ["loggp", MPI]
