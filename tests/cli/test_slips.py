@@ -658,6 +658,22 @@ LINES = {
         NOT_AWAITED.format("in an assignment with an operator") + ", and `await a.add_at(i, v)` where `a[i] += v` was "
         "meant"
     ),
+    UPC + "await t.notify()\n    await t.barrier()": (
+        "conduit.errors.BadRequest: t.barrier: this thread has notified the barrier and not yet waited for it; call "
+        "t.wait first"
+    ),
+    UPC + "for i in t.forall(a): pass": (
+        "conduit.errors.BadRequest: t.forall: it takes start, stop and step, and this is a shared array; write "
+        "`a.forall()` of the array for the indices of its elements on this thread"
+    ),
+    EXTENDED + "import numpy as np\n    await x.all_reduce(np.ones(5), np.zeros(5))": (
+        "conduit.errors.BadRequest: x.all_reduce: op is a ndarray and no operation; the call returns the result, and "
+        "fills memory that is given by name: out="
+    ),
+    EXTENDED + "await x.reduce([1, 2], [0, 0])": (
+        "conduit.errors.BadRequest: x.reduce: op is a list and no operation; the call returns the result, and fills "
+        "memory that is given by name: out="
+    ),
     # What a call that was not awaited would have given.
     MPI + "await comm.Isend(b, dest=0).Wait()": (
         "comm.Isend(b, dest=0) at prog.py:6 was called but never awaited, so it did nothing; write `await (await "
