@@ -44,16 +44,18 @@ class HandlerTable:
             return self.indices[handler]
         except (KeyError, TypeError):
             raise BadRequest(
-                f"{call}: handler={describe(handler)} {self._not_attached(handler)} ({self._attached(handler)})"
+                f"{call}: handler={describe(handler)} {self._not_attached(call, handler)} ({self._attached(handler)})"
             ) from None
 
-    def _not_attached(self, handler: object) -> str:
+    def _not_attached(self, call: str, handler: object) -> str:
         """Say why something is no attached handler, and what to do."""
         if callable(handler):
             return "is not attached on this rank; pass it to `await ep.attach(...)` first"
         for function, name in self.entries:
             if name == handler:
                 return f"{is_a(handler)}; pass the function itself, {name}, of {place_of(function)}"
+        if isinstance(handler, int) and ".reply" in call:
+            return f"{is_a(handler)}; a reply goes to who has sent and has no dest: begin with the function itself"
         return f"{is_a(handler)}; pass the function itself, as it was given to `await ep.attach(...)`"
 
     def names(self) -> list[str]:

@@ -54,6 +54,7 @@ class SharedArray:
         "sort": "read it, change it, store it, on one thread: `copy = await a[:]; copy.sort(); a[:] = copy`",
         "fill": "write `a[:] = value` on one thread, or `a.local.fill(value)` on each",
         "put": "write `a[i] = value`",
+        "async for": "write `for value in await a[:]`",
         "[][]": "write `await a[i, j]`",
         "await": "write `await a[:]` for all elements, `await a[i]` for some",
     }
