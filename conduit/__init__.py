@@ -5,8 +5,10 @@ docs/virtual_time.md.
 """
 
 from conduit.launch.uncaught import install as _show_uncaught
+from conduit.launch.unrun import install as _tell_unrun
 
 _show_uncaught()  # before what takes long to import, for Ctrl-C may come meanwhile
+_tell_unrun()
 # isort: split
 
 from conduit.contract import Conduit

@@ -14,6 +14,9 @@ ANOTHER_RUN = (
 )
 """What is wrong where a program makes a call by `trio.run`."""
 
+FOREIGN = ("trio.run received unrecognized yield message", "Task got bad yield: ")
+"""How another run of Trio, and asyncio, refuse what a call of this package waits for, and each what the other does."""
+
 _SHOWN = 40  # characters of a value that is part of an advice
 _SHORT = 3
 """Letters of a word that is like many names, and meant to be few of them."""

@@ -10,6 +10,7 @@ import conduit
 from conduit.words import closest, is_a, many, plain
 from extended import calls
 from extended.collectives import signature
+from extended.heap import combining
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
@@ -21,6 +22,9 @@ _SHOWN = 200  # characters of a value in a message
 _MOST = 1 << 62  # no job has as many ranks
 _RANKS = ("ranks", "pes", "threads", "np", "n", "nranks", "n_ranks", "nprocs", "procs", "size")
 """What others call the number of ranks."""
+
+
+differing_allocations = combining.differing_allocations
 
 
 def run_options(
@@ -111,7 +115,8 @@ def name_calls(call: str, names: Iterable[str]) -> None:
 
     Args:
         call: as `all_reduce`.
-        names: what the front end gives as `called=`: ``pe.sum_reduce``.
+        names: what the front end gives as `called=`: ``pe.sum_reduce``; with arguments where those of `call` are not
+            what its user has written: ``pe.collect(...)``.
     """
     signature.name_calls(call, names)
 

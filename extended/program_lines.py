@@ -35,6 +35,12 @@ def program_line() -> SourceLine:
     return "an unknown line", 0
 
 
+def made_here(call: str) -> str:
+    """Return a call and the program's line that is running, its file by name alone: ``pe.Lock at heat.py:4``."""
+    file, line = program_line()
+    return f"{call} at {PurePath(file).name}:{line}"
+
+
 def running_line(ep: Endpoint) -> str:
     """Return the program's line that is running, or where it started the running task, which runs none, as text."""
     return ep.started_at(trio.lowlevel.current_task()) or "{}:{}".format(*program_line())

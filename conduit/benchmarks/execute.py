@@ -27,7 +27,7 @@ from conduit.launch import interrupts, output, processes
 from conduit.launch.process import INTERRUPTED
 from conduit.launch.registry import Spec, parse_spec
 from conduit.launch.tracing import tracing
-from conduit.options import in_effect, render
+from conduit.options import render
 from conduit.words import many
 
 Plan: TypeAlias = tuple[Parameters, int, str]
@@ -312,7 +312,7 @@ def _run(
         interrupted=interrupted,
         clock="virtual" if spec.simulated else "wall",
         parameters={**shown, "ranks_per_host": max(Counter(hosts).values())},
-        options=in_effect(spec.options),
+        options=spec.in_effect,
         totals=program.totals,
         views=program.views,
         marks=tuple(program.marks(spec)),
@@ -350,7 +350,7 @@ def _announce(
     lines = [
         f"{program.name} on {spec.text}: {many(ranks, 'rank')}, {clock} time",
         f"  {_pairs(shown)}",
-        f"  {render(spec.options, defaults=True).replace(',', ' ')}",
+        f"  {f'{_pairs(spec.choice)} ' if spec.choice else ''}{render(spec.options, defaults=True).replace(',', ' ')}",
     ]
     lines += [f"  note: {note}" for note in notes]
     print_text(console, "\n".join(lines))

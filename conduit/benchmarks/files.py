@@ -16,10 +16,9 @@ from conduit import BadRequest, ConduitError
 from conduit.benchmarks.names import Value
 from conduit.contract import RankKind
 from conduit.launch.registry import DISTRIBUTION, Spec
+from conduit.launch.terminal import tell_written
 
 STANDARD_OUTPUT = Path("-")
-_OF_PAGES = (".html", ".svg")
-"""What files are called that a folder for pages and pictures gets."""
 
 
 def _file(type_: Any, tokens: Sequence[Token]) -> Path:
@@ -117,25 +116,25 @@ def check_apart(outputs: Mapping[str, Path | None], program: Path | None = None)
             )
 
 
-def check_beside(outputs: Mapping[str, Path | None], option: str, folder: Path | None) -> None:
+def check_beside(outputs: Mapping[str, Path | None], option: str, folder: Path | None, inside: Iterable[Path]) -> None:
     """Refuse files for results that a folder for results would overwrite, or that are that folder.
 
     Args:
         outputs: as in `check_apart`.
         option: which one names the folder, without hyphens.
-        folder: where pages and pictures are written to, None where none are wanted.
+        folder: where files are written to, None where none are wanted.
+        inside: these files.
 
     Raises:
-        BadRequest: one of the files is a page or a picture in that folder, or the folder itself.
+        BadRequest: one of the files is one of these, by whatever path, or the folder itself.
     """
     if folder is None:
         return
-    inside = Path(os.path.realpath(folder))
+    taken = {os.path.realpath(each) for each in (folder, *inside)}
     for name, path in outputs.items():
         if path is None or path == STANDARD_OUTPUT:
             continue
-        place = Path(os.path.realpath(path))
-        if place == inside or (place.suffix in _OF_PAGES and place.is_relative_to(inside)):
+        if os.path.realpath(path) in taken:
             raise BadRequest(
                 f"--{name} {path} and --{option} {folder} would be written to one place; name another for one of them"
             )
@@ -157,7 +156,7 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def write_file(option: str, path: Path, text: str) -> None:
-    """Write a text to a file that an option names.
+    """Write a text to a file that an option names, and say so on standard error.
 
     Raises:
         ConduitError: it cannot be written.
@@ -169,6 +168,7 @@ def write_file(option: str, path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as exc:
         raise ConduitError(f"--{option} {path} cannot be written: {exc.strerror}") from exc
+    tell_written(path)
 
 
 def json_text(content: object) -> str:

@@ -21,6 +21,7 @@ from conduit.commands.tables import grid
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch import output
 from conduit.launch.registry import COMMANDS, commands, installed, parse_spec
+from conduit.launch.terminal import writing_for_itself
 from conduit.seeing.comparison import (
     BenchmarkResult,
     Difference,
@@ -243,7 +244,7 @@ def _measure(call: _Call) -> tuple[int, list[BenchmarkResult]]:
         print(" ".join(("conduit", *call.words)), file=sys.stderr)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "results.json")
-        with redirect_stdout(StringIO()):
+        with redirect_stdout(StringIO()), writing_for_itself():
             status = run([*call.words, "--json", str(file)])
         if status or not output.is_first():  # the others have written nothing
             return status, []

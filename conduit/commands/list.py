@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from conduit.benchmarks.console import make_console, print_table, print_text
+from conduit.benchmarks.console import make_console, print_text
 from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_file, json_text, package_version, write_file
 from conduit.benchmarks.names import ConduitName
 from conduit.commands.described import described
-from conduit.commands.tables import limits_text, options_table
+from conduit.commands.tables import limits_text, print_options
 from conduit.contract import Conduit
 from conduit.errors import BadRequest
 from conduit.launch.registry import ImportFailure, networks, parse_spec
@@ -33,7 +33,7 @@ def list_conduits(*names: ConduitName, json: File | None = None) -> int:
             continue
         print_text(console, f"{name}  {cls.summary}", bold=len(name))
         print_text(console, limits_text(cls, cls.Options()))
-        print_table(console, options_table(cls.Options))
+        print_options(console, cls.Options)
     if not found:
         console.print("no conduit is installed")
     return 0

@@ -15,6 +15,7 @@ from typing import Any
 
 from conduit import current
 from conduit.commands.progress import JobProgress
+from conduit.core.calls import kept_in, note_kept
 from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch.hints import first_argument
@@ -96,6 +97,7 @@ class ProgramFile:
             )
         self._check_arguments(found, args)
         await found(first, *args)
+        note_kept(endpoint, kept_in(vars(module)))
         self.progress.returned += 1
 
     @contextmanager

@@ -11,7 +11,6 @@ from conduit.commands.tables import grid
 from conduit.contract import Conduit, RawTable
 from conduit.errors import BadRequest
 from conduit.launch.registry import Spec, networks, parse_spec
-from conduit.options import in_effect
 
 
 def raw(name: ConduitName, /, *, json: File | None = None) -> int:
@@ -46,7 +45,7 @@ def _described(spec: Spec, tables: Sequence[RawTable]) -> dict[str, object]:
         "program": "raw",
         "version": package_version(),
         "conduit": spec.text,
-        "options": in_effect(spec.options),
+        "options": spec.in_effect,
         "tables": [attrs.asdict(table) for table in tables],
     }
 

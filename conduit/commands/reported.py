@@ -14,7 +14,19 @@ from conduit.launch.observing import observed
 from conduit.launch.registry import Spec
 from conduit.launch.tracing import ReportHandedOver, report_recording
 from conduit.seeing.pictures import check_drawing
-from conduit.seeing.report import Advice, ReportRecording, write_report
+from conduit.seeing.report import FILES, PAGE, Advice, ReportRecording, write_report
+
+
+def report_folders(folder: Path, specs: Sequence[Spec]) -> list[Path]:
+    """Return where the reports of jobs on several conduits go: of one to the folder itself."""
+    if len(specs) == 1:
+        return [folder]
+    return [folder / re.sub(r"[^\w.=-]+", "_", spec.text) for spec in specs]
+
+
+def report_files(folder: Path | None, specs: Sequence[Spec]) -> list[Path]:
+    """Return the files of these reports; None: there are to be none."""
+    return [] if folder is None else [each / name for each in report_folders(folder, specs) for name in FILES]
 
 
 class Reported:
@@ -32,7 +44,11 @@ class Reported:
 
     def __init__(self, folder: Path | None, specs: Sequence[Spec], program: Path) -> None:
         self._folder = folder
-        self._several = len(specs) > 1
+        self._folders = (
+            {}
+            if folder is None
+            else {spec.text: place for spec, place in zip(specs, report_folders(folder, specs), strict=True)}
+        )
         self._program = program.name
         self._recordings: list[ReportRecording] = []
         self._told: list[tuple[Path, list[Advice]]] = []
@@ -95,16 +111,14 @@ class Reported:
         return recording
 
     def _write(self, recording: ReportRecording) -> None:
-        assert self._folder is not None
-        folder = self._folder
-        if self._several:
-            folder = folder / re.sub(r"[^\w.=-]+", "_", recording.conduit)
+        folder = self._folders[recording.conduit]
+        if folder != self._folder:
             self._make(folder)
         try:
             told = write_report(recording, folder, self._program)
         except OSError as exc:
             raise ConduitError(f"--report {folder} cannot be written: {exc.strerror}") from exc
-        self._told.append((folder / "report.html", told))
+        self._told.append((folder / PAGE, told))
 
     def _make(self, folder: Path) -> None:
         try:

@@ -35,7 +35,7 @@ from conduit.benchmarks.options import at_least
 from conduit.commands.failure import failure
 from conduit.commands.program import NotAProgram, ProgramFile
 from conduit.commands.progress import shown
-from conduit.commands.reported import Reported
+from conduit.commands.reported import Reported, report_files
 from conduit.commands.tables import grid
 from conduit.contract import RankKind
 from conduit.core.calls import quiet_python
@@ -49,7 +49,7 @@ from conduit.launch.reports import Report, full
 from conduit.launch.tracebacks import whole
 from conduit.launch.tracing import tracing
 from conduit.launch.warned import warned
-from conduit.options import describe, in_effect, read_float
+from conduit.options import describe, read_float
 from conduit.words import like
 
 DEFAULT = "sci"
@@ -133,7 +133,7 @@ def run(
     check_trace(trace, specs)
     files = {"json": json, "trace": trace, "full-report": full_report}
     check_apart(files, program)
-    check_beside(files, "report", report)
+    check_beside(files, "report", report, report_files(report, specs))
     reported = Reported(report, specs, file.path)
     part = os.environ.pop(_PART, "")
     if part:
@@ -289,7 +289,7 @@ def _failed(
         "arguments": list(args),
         "version": package_version(),
         "conduit": spec.text,
-        "options": in_effect(spec.options),
+        "options": spec.in_effect,
         "seed": settings["seed"],
         "segment": settings["segment"],
         "error": error,
@@ -302,7 +302,7 @@ def _ran(file: ProgramFile, spec: Spec, args: tuple[str, ...], settings: Mapping
         arguments=args,
         conduit=result.conduit,
         simulated=spec.simulated,
-        options=in_effect(spec.options),
+        options=spec.in_effect,
         seed=settings["seed"],
         segment=settings["segment"],
         ranks=result.ranks,

@@ -6,7 +6,7 @@ from conduit.benchmarks.console import make_console, print_table, print_text, wi
 from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_file, json_text, write_file
 from conduit.benchmarks.names import ConduitName
 from conduit.commands.described import described, with_constants
-from conduit.commands.tables import grid, limits_text, options_table
+from conduit.commands.tables import grid, limits_text, print_options
 from conduit.contract import Conduit
 from conduit.launch.registry import find, parse_spec
 
@@ -36,7 +36,7 @@ def show(name: ConduitName, /, *, json: File | None = None) -> int:
     if family.chooser:
         print_text(console, f"one of several networks, by {family.chooser}={'|'.join(family.variants())}")
     print_text(console, limits_text(spec.cls, spec.options))
-    print_table(console, options_table(spec.cls.Options))
+    print_options(console, spec.cls.Options)
     _constants(spec.cls)
     return 0
 

@@ -4,9 +4,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich import box
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from conduit.benchmarks.console import print_table, widths
 from conduit.contract import Conduit
 from conduit.options import describe
 
@@ -31,9 +33,17 @@ def grid(columns: Sequence[str], rows: Iterable[Sequence[object]], right: Iterab
     return table
 
 
-def options_table(options: type) -> Table:
-    """Return a table of a conduit's options."""
-    return grid(("option", "default", "allowed", "meaning"), describe(options))
+def print_options(console: Console, options: type) -> None:
+    """Print a table of a conduit's options; where that is too wide values between which one chooses are folded."""
+    table = _options_table(options, "|")
+    if widths(console, table)[0] > console.width:
+        table = _options_table(options, "| ")
+    print_table(console, table)
+
+
+def _options_table(options: type, between: str) -> Table:
+    rows = [(each.name, each.default, each.allowed.replace("|", between), each.help) for each in describe(options)]
+    return grid(("option", "default", "allowed", "meaning"), rows)
 
 
 def limits_text(cls: type[Conduit], options: Any) -> str:

@@ -36,7 +36,16 @@ def explain(name: str, error: CycloptsError) -> str:
     if isinstance(error, UnknownCommandError):
         return f"conduit: {_no_command(name, error)}"
     text, remedy = _text(error)
-    return f"conduit {name}: {text}; {remedy or f'see conduit {name} --help'}"
+    own = _of_the_program(error) if name == "run" and isinstance(error, UnknownOptionError) else ""
+    return f"conduit {name}: {text}; {remedy or f'see conduit {name} --help'}{own}"
+
+
+def _of_the_program(error: UnknownOptionError) -> str:
+    """Return where an option stands that is meant for the program which `conduit run` runs."""
+    words = error.root_input_tokens or []
+    program = next((word for word in words if word.endswith(".py")), "PROGRAM")
+    option = error.token.keyword or error.token.value
+    return f"; an option of the program stands behind --: conduit {join(['run', program, '--', option])} ..."
 
 
 def _no_command(name: str, error: UnknownCommandError) -> str:
@@ -71,7 +80,7 @@ def _text(error: CycloptsError) -> tuple[str, str]:
         case MissingArgumentError() if error.argument is not None:
             option = error.keyword or error.argument.name
             if not option.startswith("-"):
-                return f"{option} is missing", ""
+                return _missing(option, error.argument.field_info.annotation)
             what, _, remedy = _needed(error.argument.field_info.annotation).partition("; ")
             return f"{option} needs {what}", remedy
         case CoercionError() if error.token is not None:
@@ -89,9 +98,23 @@ def _option_for(error: UnusedCliTokensError, word: str) -> str:
     return f"write --conduit {word}" if "--conduit" in options else ""
 
 
-def _needed(annotation: Any) -> str:
+def _missing(argument: str, annotation: Any) -> tuple[str, str]:
+    """Return what is wrong and what to do where an argument without a name is missing: which values there are."""
+    if get_origin(annotation) is Literal:
+        return f"{argument} is missing: {_choice(annotation)}", ""
+    what, _, remedy = _needed(annotation, "").partition("; ")
+    return f"{argument} is missing{f', {what}' if what else ''}", remedy
+
+
+def _choice(annotation: Any) -> str:
+    """Return the values that a type has: "bash, zsh or fish"."""
+    *others, last = map(str, get_args(annotation))
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _needed(annotation: Any, otherwise: str = "a value") -> str:
     """Return what the type of a parameter says of its value."""
-    return next((part.text for part in _parts(annotation) if isinstance(part, Value)), "a value")
+    return next((part.text for part in _parts(annotation) if isinstance(part, Value)), otherwise)
 
 
 def _parts(annotation: Any) -> Iterator[object]:
@@ -109,5 +132,5 @@ def _value(error: CoercionError, option: str, word: str) -> tuple[str, str]:
     if error.target_type is bool:
         return f"{option} takes no value, and not '{word}'", f"write {option} alone, or leave it out"
     if get_origin(error.target_type) is Literal:
-        return f"{option} cannot be '{word}'", f"choose {' or '.join(map(str, get_args(error.target_type)))}"
+        return f"{option} cannot be '{word}'", f"choose {_choice(error.target_type)}"
     return f"{option} cannot be '{word}'".strip(), ""

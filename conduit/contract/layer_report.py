@@ -34,15 +34,24 @@ class LayerReport:
         notes: lines of text.
         parts: its parts in what ranks do together.
         advice: what to do, said once however many ranks say it.
+        noted: of the messages that are not handled, how many the notes tell of.
+        awaited: how many others waits of their senders tell of.
     """
 
     notes: list[str] = attrs.field(factory=list)
     parts: list[Participation] = attrs.field(factory=list)
     advice: list[str] = attrs.field(factory=list)
+    noted: int = 0
+    awaited: int = 0
 
-    def note(self, text: str) -> None:
-        """Add a line about this rank."""
+    def note(self, text: str, messages: int = 0) -> None:
+        """Add a line about this rank, and about so many messages that it has not handled."""
         self.notes.append(text)
+        self.noted += messages
+
+    def told_by_waits(self, messages: int) -> None:
+        """Say that waits of their senders tell of so many messages that this rank has not handled."""
+        self.awaited += messages
 
     def advise(self, text: str) -> None:
         """Say what to do about that, at the end of the report."""

@@ -63,6 +63,8 @@ class Conduit(ABC):
     """What its ranks are, and so how its jobs are started."""
     chooser: ClassVar[str] = ""
     """The option that says which network is meant, where the name stands for several; see `variants`."""
+    other_names: ClassVar[Mapping[str, str]] = {}
+    """What users may write for one of `variants`, for messages: `{"openmpi": "mpi4py"}`."""
     preferred: ClassVar[str] = ""
     """The value of that option where a spec gives none; "": the first of `variants`."""
     auxiliary: ClassVar[int] = 0

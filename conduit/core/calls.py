@@ -11,7 +11,7 @@ import ast
 import functools
 import inspect
 import warnings
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from inspect import CO_COROUTINE, CO_ITERABLE_COROUTINE
 from sys import _getframe, is_finalizing
 from types import CodeType, CoroutineType, FunctionType, MethodType
@@ -22,10 +22,12 @@ from conduit.core.arguments import shown
 from conduit.core.handlers import WAITS, code_of, describe
 from conduit.core.results import result_kind
 from conduit.core.steps import steps_of
+from conduit.core.threads import is_elsewhere, where
 from conduit.errors import BadRequest, ConduitWarning
 
 T = TypeVar("T")
 
+_HOLDERS = (list, dict)
 _HELD = 1000
 """Calls in one list of a program's that are looked at when an error rises."""
 
@@ -132,6 +134,8 @@ def _note(endpoint: Caller, unused: Guard) -> None:
 
 def _forgotten(unused: Guard, times: int = 1, write: str = "await {}") -> str:
     _, call, code, lasti, *_ = _told(unused)
+    if is_elsewhere():  # the line that made it is one of the thread's own, or of what has begun it
+        return f"{_name(call)} did nothing: it was called {where()}"
     made = written.call(code, lasti, _name(call))
     often = f" {times} times" if times > 1 else ""
     return (
@@ -179,6 +183,28 @@ def _of_result(error: AttributeError, coroutine: CoroutineType[Any, Any, Any]) -
                     return f"await (await {{}}).{failed.attr}({given})"
             return f"(await {{}}).{failed.attr}"
     return "await {}"
+
+
+def kept_in(variables: Mapping[str, object]) -> list[CoroutineType[Any, Any, Any]]:
+    """Return the calls that variables of a program's module have, themselves or in a list or dict.
+
+    Args:
+        variables: by name.
+    """
+    found: list[object] = []
+    for value in list(variables.values()):
+        if type(value) in _HOLDERS:
+            found += list(value.values())[:_HELD] if type(value) is dict else value[:_HELD]  # type: ignore[index]
+        elif type(value) is CoroutineType:
+            found.append(value)
+    return [each for each in found if type(each) is CoroutineType and _guards_of(each)]
+
+
+def note_kept(endpoint: Caller, kept: Iterable[CoroutineType[Any, Any, Any]]) -> None:
+    """Take note of those of some calls that are of a rank whose program has returned: it never awaited them."""
+    for each in kept:
+        if any(_told(unused)[0] is endpoint for unused in _guards_of(each)):
+            endpoint.forgotten.append(BadRequest(_close_unawaited(each)))
 
 
 def _kind_of_result(coroutine: CoroutineType[Any, Any, Any]) -> type | None:

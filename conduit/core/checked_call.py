@@ -14,6 +14,7 @@ from conduit.core.arguments import shown
 from conduit.core.calls import Guard
 from conduit.core.endpoint import Endpoint
 from conduit.core.handlers import describe
+from conduit.core.threads import refuse_elsewhere
 from conduit.errors import BadRequest
 
 P = ParamSpec("P")
@@ -47,9 +48,12 @@ def call_guard(call: str) -> Guard:
 
     Raises:
         HandlerError: a handler makes the call.
+        BadRequest: a thread makes it that runs no rank.
     """
     endpoint = CURRENT.get()
-    if endpoint is not None and endpoint._dispatch.running:
+    if endpoint is None:
+        refuse_elsewhere(call)
+    elif endpoint._dispatch.running:
         endpoint.refuse_in_handler(call)
     frame = _getframe(2)
     return Guard(((endpoint, call, frame.f_code, frame.f_lasti),))
@@ -81,7 +85,9 @@ def _decorate(
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> Any:
         endpoint = CURRENT.get()
-        if endpoint is not None and endpoint._dispatch.running:
+        if endpoint is None:
+            refuse_elsewhere(call.__qualname__)
+        elif endpoint._dispatch.running:
             endpoint.refuse_in_handler(call.__qualname__)  # a class may have named it otherwise since
         checked = None if check is None else check(*args, **kwargs)
         coroutine = function(*checked) if type(checked) is tuple else function(*args, **kwargs)  # type: ignore[call-arg]

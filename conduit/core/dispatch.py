@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from zlib import crc32
 
-import attrs
-
 from conduit.contract import AUTO_REPLY, CATEGORY, REQUEST, Buffer, Category, Complete, Hooks, Message, Port
 from conduit.core.arguments import UNPACK
 from conduit.core.calls import Action
@@ -29,15 +27,6 @@ from conduit.errors import BadRequest, ConduitError, HandlerError
 _SHORT, _MEDIUM, _LONG_ASYNC = int(Category.SHORT), int(Category.MEDIUM), int(Category.LONG_ASYNC)
 
 
-@attrs.define
-class Handled:
-    """What handlers of a rank were run for, and how often they replied; automatic empty replies do not count."""
-
-    replies_sent: int = 0
-    requests_handled: int = 0
-    replies_handled: int = 0
-
-
 class Dispatch:
     """The core as the port of one rank sees it.
 
@@ -49,11 +38,13 @@ class Dispatch:
         wanted: whether a layer has asked for them since they were last run.
         progress_due: whether the port has been told so, and is to await `run_progress`.
         progressing: whether `run_progress` is running.
+        requests_handled: requests that a handler was run for.
+        replies_handled: replies that a handler was run for, so no automatic empty ones.
+        unanswered: requests of these whose handler made no reply.
     """
 
     __slots__ = (
         "attached",
-        "counts",
         "digest_log",
         "endpoint",
         "handlers",
@@ -65,7 +56,10 @@ class Dispatch:
         "progress_due",
         "progressing",
         "rank",
+        "replies_handled",
+        "requests_handled",
         "running",
+        "unanswered",
         "wanted",
     )  # fmt: skip
 
@@ -74,7 +68,7 @@ class Dispatch:
         self.endpoint = endpoint
         self.rank = endpoint.rank
         self.digest_log = endpoint._digest_log
-        self.counts = Handled()
+        self.requests_handled = self.replies_handled = self.unanswered = 0
         self.handlers = endpoint.handlers.entries
         self.local: deque[Message] = deque()
         self.attached = 0
@@ -92,7 +86,11 @@ class Dispatch:
 
     def counted(self) -> Mapping[str, int]:
         """Return what has been counted, by name."""
-        return attrs.asdict(self.counts)
+        return {
+            "replies_sent": self.requests_handled - self.unanswered,
+            "requests_handled": self.requests_handled,
+            "replies_handled": self.replies_handled,
+        }
 
     def deliver(self, message: Message) -> Message | None:
         """Run the handler of `message`; see `conduit.contract.Core`.
@@ -133,14 +131,13 @@ class Dispatch:
             self.running = ""
             reply = token._reply
             token._reply = OVER
-        counts = self.counts
         if not word & REQUEST:
-            counts.replies_handled += 1
+            self.replies_handled += 1
             return None
-        counts.requests_handled += 1
+        self.requests_handled += 1
         if reply is None:
+            self.unanswered += 1
             return self._automatic_reply(name, message)
-        counts.replies_sent += 1
         self.endpoint.note_send(reply, source)
         if source != self.rank:
             return reply

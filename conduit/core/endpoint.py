@@ -65,7 +65,7 @@ class Dispatcher(Core, Protocol):
 class Sent:
     """Counts of what a rank has sent: what programs asked for, so no automatic replies and no attach.
 
-    Replies are counted with the handlers that make them (`conduit.core.dispatch.Handled`).
+    Replies are counted with the handlers that make them (`conduit.core.dispatch.Dispatch`).
     """
 
     requests_sent: int = 0
@@ -211,7 +211,13 @@ class Endpoint:
         if name in _READ_ONLY and hasattr(self, name):
             instead = "; to change its bytes, write ep.segment[:] = ..." if name == "segment" else ""
             raise BadRequest(f"ep.{name} = {arguments.shown(value)} is not allowed: it is read-only{instead}")
-        object.__setattr__(self, name, value)
+        try:
+            object.__setattr__(self, name, value)
+        except AttributeError:
+            raise BadRequest(
+                f"ep.{name} = {arguments.shown(value)}: an endpoint takes no attributes of a program's; keep it in a "
+                "variable, or in an object of your own"
+            ) from None
 
     def __repr__(self) -> str:
         return f"<Endpoint of rank {self.rank} of {self.size}>"
@@ -425,8 +431,11 @@ class Endpoint:
         except arguments.UNPACKED:
             packed = arguments.pack("ep.request_short", args, self.limits.max_args)
         frame = _getframe(1)
-        unused = Guard((self, "ep.request_short", frame.f_code, frame.f_lasti))
-        return self._request(unused, dest, Message(_SHORT | index, packed, b"", 0, 0, self.rank))
+        return self._request(
+            Guard((self, "ep.request_short", frame.f_code, frame.f_lasti)),
+            dest,
+            Message(_SHORT | index, packed, b"", 0, 0, self.rank),
+        )
 
     def request_medium(self, dest: int, handler: Handler, payload: Any, *args: Any) -> Coroutine[Any, Any, None]:
         """Send a medium request: the handler gets the payload in a buffer of its own.
@@ -459,8 +468,11 @@ class Endpoint:
         else:
             data = arguments.payload(call, payload, self.limits.max_medium, "max_medium", "send it with request_long")
         frame = _getframe(1)
-        unused = Guard((self, call, frame.f_code, frame.f_lasti))
-        return self._request(unused, dest, Message(_MEDIUM | index, packed, data, 0, len(data), self.rank))
+        return self._request(
+            Guard((self, call, frame.f_code, frame.f_lasti)),
+            dest,
+            Message(_MEDIUM | index, packed, data, 0, len(data), self.rank),
+        )
 
     def request_long(
         self, dest: int, handler: Handler, payload: Any, offset: int, *args: Any, auxiliary: bool = False
@@ -525,9 +537,8 @@ class Endpoint:
         unused.clear()
         if self.forgotten:
             self._tell_forgotten()
-        payload = message.payload
-        if payload and type(payload) is not bytes and message.word & _KIND != _LONG_ASYNC:
-            message.payload = bytes(payload)  # the first step of the call (S4)
+        if message.nbytes and message.word & _KIND != _LONG_ASYNC:
+            message.payload = bytes(message.payload)  # the first step of the call (S4); bytes are not copied
         if dest == self.rank:
             await self._request_self(message)
         else:

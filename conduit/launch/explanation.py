@@ -200,7 +200,7 @@ def explanation_of(spec: Spec, op: str, category: str, size: int, exchange: Expl
     """Return an exchange with the constants that its steps name."""
     return Explanation(
         conduit=spec.text,
-        options=in_effect(spec.options),
+        options=spec.in_effect,
         operation=op,
         category=category,
         nbytes=size,

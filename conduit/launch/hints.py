@@ -36,10 +36,8 @@ from conduit.launch.predicates import many_truths
 from conduit.launch.reports.folders import is_of_project, is_own
 from conduit.launch.reports.own_variables import enclosing
 from conduit.launch.timeouts import too_slow
-from conduit.words import ANOTHER_RUN, closest, is_a, like
+from conduit.words import ANOTHER_RUN, FOREIGN, closest, is_a, like
 
-_FOREIGN = ("trio.run received unrecognized yield message", "Task got bad yield: ")
-"""How Trio refuses what asyncio wants, and asyncio what Trio wants."""
 _ASYNCIO = "programs run on Trio, where nothing of asyncio works: write "
 _WAITING = (
     "`await ep.compute(seconds)` for work that takes time, `await ep.block_until(predicate)` to wait for messages, "
@@ -57,6 +55,8 @@ _OTHERWISE = {
     "Queue": "`send, receive = trio.open_memory_channel(size)`",
 }
 """What to write for names of asyncio."""
+_WAITS = ("wait", "result", "get", "done", "test")
+"""What others call it to wait for what is awaited here."""
 _RELEASED = "the payload of a medium message is the handler's until it returns; keep a copy of it: bytes(payload)"
 
 
@@ -70,7 +70,7 @@ def hint(error: BaseException) -> str:
         return text
     if ANOTHER_RUN not in str(error) and _in_another_run(error):
         return ANOTHER_RUN
-    if str(error).startswith(_FOREIGN) or _raised_in_asyncio(error):
+    if str(error).startswith(FOREIGN) or _raised_in_asyncio(error):
         return _asyncio(error)
     match error:
         case AttributeError(name=str() as name, obj=there):
@@ -129,7 +129,7 @@ def _in_another_run(error: BaseException) -> bool:
     if begun:
         return is_of_project(steps[-1].f_code.co_filename)
     # Or that one's calls have woken the task that waits for its thread.
-    woken = bool(steps) and steps[-1].f_code.co_name == "to_thread_run_sync"
+    woken = any(frame.f_code.co_name == "to_thread_run_sync" for frame in steps)
     return woken and str(error) == "'NoneType' object has no attribute 'unwrap'"
 
 
@@ -151,7 +151,7 @@ def handed_on(error: BaseException) -> range | None:
     That call has been made, and is not awaited there; to await it is not what is to be done about that.
     """
     taken_apart = "not subscriptable" in str(error) and hint(error) != ""
-    if not (str(error).startswith((STARTED, *_FOREIGN)) or _raised_in_asyncio(error) or taken_apart):
+    if not (str(error).startswith((STARTED, *FOREIGN)) or _raised_in_asyncio(error) or taken_apart):
         return None
     failed = program_node(error, is_ours, beyond=_of_asyncio)
     if failed is None:
@@ -263,8 +263,9 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
             return f"{kind.__name__} has no {name}; {as_called(text, kind, _written(error))}"
         if each in own:
             return f"{kind.__name__} has no {name} (did you mean {each}?)"
-    if hasattr(kind, "__await__") and hasattr(np.ndarray, name) and (called := _written(error)):
-        result = "" if "put" in getattr(there, "call", "") else f" for its result, which has {name}"
+    of_result = hasattr(np.ndarray, name)
+    if hasattr(kind, "__await__") and (of_result or name in _WAITS) and (called := _written(error)):
+        result = "" if not of_result or "put" in getattr(there, "call", "") else f" for its result, which has {name}"
         return f"{called} {is_a(there)}: write `await {called}`{result}"
     if isinstance(there, Endpoint) and (fronts := _fronts_with(name)):
         if started := _started(fronts, there, error):  # the program says itself what it is for
@@ -286,11 +287,11 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
 
 
 def _written(error: BaseException) -> str:
-    """Return how the program's line writes the object that lacks an attribute, "" where that is no name."""
+    """Return how the program's line writes the object that lacks an attribute; "" where it is no name or one's part."""
     failed = program_node(error, is_ours)
     match None if failed is None else failed.tree:
-        case ast.Attribute(value=there) | ast.Call(func=ast.Attribute(value=there)) if is_name(there):
-            return ast.unparse(there)
+        case ast.Attribute(value=there) | ast.Call(func=ast.Attribute(value=there)):
+            return ast.unparse(there) if is_name(there.value if isinstance(there, ast.Subscript) else there) else ""
     return ""
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -11,6 +13,8 @@ import trio
 from conduit.contract import World
 from conduit.contract.world import Body
 from conduit.core import arguments
+from conduit.core.calls import kept_in
+from conduit.core.threads import runs_job
 from conduit.launch.errors import raise_error
 from conduit.launch.interrupts import interruptible
 from conduit.launch.life import Life, Main, Rank, Stage
@@ -60,6 +64,7 @@ class TaskJob:
         self._elsewhere = elsewhere
         self.lives = [Life(rank, main, self._own_arguments) for rank in ranks]
         self._world = world
+        self._main = main
         self._run_tasks = run_tasks
         self._args = args
         self._copy: tuple[Any, ...] | None = None
@@ -76,8 +81,9 @@ class TaskJob:
         bodies: list[Body] = [life.live for life in self.lives]
         bodies[:1] = [self._first]
         try:
-            with interruptible():
+            with interruptible(), runs_job():
                 self._run_tasks(bodies)
+            self._note_kept()
             raise_error(
                 self._world, self.ranks, self._number, warnings=self._warnings, unfinished=self._others_unfinished
             )
@@ -104,6 +110,12 @@ class TaskJob:
             with suppress(trio.RunFinishedError):
                 token.run_sync_soon(function)
 
+    def _note_kept(self) -> None:
+        """Let ranks take note of calls that the variables of the program's module still have."""
+        if kept := kept_in(_variables(self._main)):
+            for rank in self.ranks:
+                rank.note_kept(kept)
+
     async def _first(self) -> None:
         """Let other threads and reports reach the job, then live the life of the first rank, which begins first."""
         self._token = trio.lowlevel.current_trio_token()
@@ -121,3 +133,10 @@ class TaskJob:
         """Return a copy of the arguments for a rank alone: the first one that was made, then others."""
         own, self._copy = self._copy, None
         return arguments.copies(self._args) if own is None else own
+
+
+def _variables(main: Any) -> Mapping[str, object]:
+    """Return those of the module that a program was written in, as far as they can be found."""
+    main = inspect.unwrap(main.func if isinstance(main, functools.partial) else main)
+    found: Mapping[str, object] = getattr(main, "__globals__", {})
+    return found

@@ -6,9 +6,10 @@ others when that is over.  `conduit.launch.messages` has the one with an endpoin
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextvars import ContextVar
 from enum import Enum
+from types import CoroutineType
 from typing import Any, Protocol
 
 from conduit.contract import LayerReport, Unhandled, Wait
@@ -49,6 +50,9 @@ class Rank(Protocol):
 
     def forgotten(self) -> BaseException | None:
         """Return the error of a call that was never awaited, None where there is none (E4)."""
+
+    def note_kept(self, kept: Iterable[CoroutineType[Any, Any, Any]]) -> None:
+        """Take note of those of some calls that are of this rank, which never awaited them."""
 
     def ticks(self) -> int:
         """Return this rank's clock, picoseconds."""

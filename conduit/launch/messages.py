@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import CoroutineType
+from typing import Any
 
 from conduit.contract import AUTO_REPLY, Conduit, Hooks, JobSetup, LayerReport, Port, Unhandled, Wait
+from conduit.core.calls import note_kept
 from conduit.core.checked_call import CURRENT
 from conduit.core.digest import DigestLog
 from conduit.core.endpoint import Endpoint
@@ -76,6 +79,10 @@ class MessageRank:
     def forgotten(self) -> BaseException | None:
         """Return the error of the first call that was never awaited."""
         return self._endpoint.forgotten[0] if self._endpoint.forgotten else None
+
+    def note_kept(self, kept: Iterable[CoroutineType[Any, Any, Any]]) -> None:
+        """Take note of those of some calls that are of this rank, which never awaited them."""
+        note_kept(self._endpoint, kept)
 
     def ticks(self) -> int:
         """Return this rank's clock, picoseconds."""

@@ -16,7 +16,7 @@ from conduit.contract import Conduit, Costs, Limits, RankKind
 from conduit.core.arguments import shown
 from conduit.errors import BadRequest, UnknownConduit
 from conduit.launch import wrong_spec
-from conduit.options import options_problem, parse_options, render, with_comma
+from conduit.options import in_effect, options_problem, parse_options, render, with_comma
 from conduit.words import like
 
 DISTRIBUTION = "conduit-am"
@@ -59,12 +59,19 @@ class Spec:
         options: an instance of `cls.Options`.
         chosen: the option that says which of several is meant, as in "library=mpi4py"; "" where there is one, and
             for the default one.
+        choice: that option and its value, also of the default one; {} where there is one network.
     """
 
     name: str
     cls: type[Conduit]
     options: object
     chosen: str = ""
+    choice: Mapping[str, str] = attrs.field(factory=dict, eq=False)
+
+    @property
+    def in_effect(self) -> dict[str, object]:
+        """All options with their values, first that which says which network is meant, where there are several."""
+        return {**self.choice, **in_effect(self.options)}
 
     @property
     def text(self) -> str:
@@ -185,7 +192,7 @@ def resolve(name: str, texts: Mapping[str, str]) -> Spec:
     variant = _variant(name, cls, value)
     rest = {option: text for option, text in texts.items() if option != cls.chooser}
     options: object = parse_options(f"{name}:{cls.chooser}={value}", variant.Options, rest, cls.chooser)
-    return Spec(name, variant, options, "" if value == default else f"{cls.chooser}={value}")
+    return Spec(name, variant, options, "" if value == default else f"{cls.chooser}={value}", {cls.chooser: value})
 
 
 def _variant(name: str, cls: type[Conduit], value: str) -> type[Conduit]:
@@ -275,13 +282,16 @@ def _problem_of_limits(cls: type[Conduit]) -> str:
 
 
 def _chosen() -> dict[str, str]:
-    """Return the specs of the networks that share a name, by what chooses them: `{"mpi4py": "mpi:library=mpi4py"}`."""
-    return {
-        value: f"{name}:{cls.chooser}={value}"
-        for name, cls in available().items()
-        if isinstance(cls, type) and cls.chooser
-        for value in cls.variants()
-    }
+    """Return the specs of the networks that share a name, by what chooses them: `{"mpi4py": "mpi:library=mpi4py"}`.
+
+    What users may call such a network is there as well.
+    """
+    found: dict[str, str] = {}
+    for name, cls in available().items():
+        if isinstance(cls, type) and cls.chooser:
+            names = {**{value: value for value in cls.variants()}, **cls.other_names}
+            found.update((word, f"{name}:{cls.chooser}={value}") for word, value in names.items())
+    return found
 
 
 def _pairs(spec: str, name: str, tail: str) -> dict[str, str]:

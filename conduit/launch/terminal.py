@@ -6,8 +6,14 @@ import os
 import re
 import sys
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
 
 from conduit.launch import output
+
+_FOR_ITSELF: ContextVar[bool] = ContextVar("conduit.for_itself", default=False)
 
 COLUMNS = "CONDUIT_COLUMNS"
 """The environment variable that says how wide the terminal is in which the errors of this rank's process appear."""
@@ -48,6 +54,25 @@ def told() -> dict[str, str]:
 def tell(text: str) -> None:
     """Print lines for people on standard error."""
     print(shown(text), file=sys.stderr, flush=True)
+
+
+@contextmanager
+def writing_for_itself() -> Iterator[None]:
+    """Let nothing be said of files that are written meanwhile, which are none of the user's."""
+    token = _FOR_ITSELF.set(True)
+    try:
+        yield
+    finally:
+        _FOR_ITSELF.reset(token)
+
+
+def tell_written(path: Path) -> None:
+    """Say on standard error that a file was written: standard output is for results, whose lines are counted.
+
+    What is no file, as /dev/null, is not told, nor what a command writes for itself alone.
+    """
+    if path.is_file() and not _FOR_ITSELF.get():
+        print(f"wrote {path}", file=sys.stderr, flush=True)
 
 
 def shown(text: str) -> str:

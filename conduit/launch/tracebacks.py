@@ -22,6 +22,7 @@ from conduit.launch.misuse import STARTED
 from conduit.launch.predicates import is_of_predicate
 from conduit.launch.reports.folders import is_below, is_between, is_library, is_of_project, is_own
 from conduit.launch.timeouts import cancelled
+from conduit.words import FOREIGN
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -180,7 +181,7 @@ def _on_purpose(error: BaseException) -> bool:
     A group of errors is made in Trio, which is nothing to tell either; nor is where Ctrl-C comes.
     """
     steps = steps_of(error)
-    if isinstance(error, trio.TooSlowError) or _is_started(error):
+    if isinstance(error, trio.TooSlowError) or _is_started(error) or str(error).startswith(FOREIGN):
         return True
     if not steps:
         return isinstance(error, ConduitError | BaseExceptionGroup | KeyboardInterrupt)

@@ -18,6 +18,7 @@ from conduit.launch.observing import observed
 from conduit.launch.registry import Spec
 from conduit.launch.reports.folders import is_own
 from conduit.launch.tasks import program_place
+from conduit.launch.terminal import tell_written
 from conduit.seeing.report import ReportRecording, RunReport, SimulatedReportRecording
 from conduit.seeing.timeline import ChromeTrace, Recording, Timeline
 
@@ -108,6 +109,8 @@ class _TraceFile:
         with self._open:
             if output.is_first():
                 self._begun()
+        if output.is_first():
+            tell_written(self._path)
 
     def add(self, recording: Recording) -> None:
         """Add a job that is over."""

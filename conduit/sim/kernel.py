@@ -39,7 +39,7 @@ from conduit.sim.trio_private import step
 from conduit.sim.units import deadline_ps
 from conduit.sim.waiter import OWNER, Ending, Owner, Parked, Waiter
 from conduit.sim.waits import KernelWaits
-from conduit.words import ANOTHER_RUN
+from conduit.words import ANOTHER_RUN, FOREIGN
 
 FOREVER = 1 << 100
 FIRST = 1 << 62  # subtracted from its ticket, so that a background event runs before all other events of its time
@@ -312,9 +312,10 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
                 sent.unwrap()
         except BaseException as error:  # a `finally` beside an `except` would cost where neither is needed
             del parked[waiter]
-            if isinstance(error, TypeError) and "unrecognized yield message" in str(error):
-                waiter.abandon()  # by another run of Trio, whose task this is; `waiter.task` is one of the job's
-                raise RuntimeError(ANOTHER_RUN) from None
+            if str(error).startswith(FOREIGN):
+                waiter.abandon()  # by what runs this task, which `waiter.task`, one of the job's, is not
+                if isinstance(error, TypeError):
+                    raise RuntimeError(ANOTHER_RUN) from None
             raise
         del parked[waiter]
         if parked.ending:

@@ -242,6 +242,7 @@ class OneSidedPort(SimulatedPort):
         if operating.error is not None:
             raise operating.error
         await self._after_poll()
+        operating = self.operating  # where it gave the turn away, another call may have been abandoned with the last
         operating.done = False
         self.run_chain(chain)
         if not operating.done:

@@ -36,7 +36,6 @@ from conduit.simnet.unended import unended
 from conduit.simnet.waiting import Blocked, ForAllgather, ForPredicate, ForReturn, ForSlot
 
 CALLS = 1000  # after that many calls of a rank siblings and signals get their turn (I3)
-NEVER = -1
 PASS = 10  # messages of one pass (P4)
 
 
@@ -82,14 +81,14 @@ class SimulatedPort(Port):
 
     - At most one pass of the rank is under way, and one send.  While either is, the CPU is taken (`cpu.busy`).
     - `_attention` is true whenever a poll would find something.  It may be true for nothing, which costs one look.
-    - Where tasks are blocked and the CPU is free, the rank polls.  `_loop_start` is when the loop began; `_notice_at`
-      is the time of the event in which it notices something, NEVER while there is nothing.
+    - Where tasks are blocked and the CPU is free, the rank polls.  `_loop_start` is when the loop began.  While
+      `_attention` is true, `_notice_at` is the time of the event in which the loop notices something.
     - At most one blocked task is `_chosen`: it runs `core.run_progress()` for the rank, then goes on waiting.
 
     What the CPU does, and the fields that say so:
 
         idle       not `cpu.busy`, no task in `blocked`
-        polling    not `cpu.busy`, tasks in `blocked`; `_loop_start` is set, `_notice_at` once something has arrived
+        polling    not `cpu.busy`, tasks in `blocked`; `_loop_start` is set, `_notice_at` where `_attention` is true
         call       `cpu.busy`, a task holds the turn: a request, a poll, a compute
         pass       `cpu.busy`, begun by `_look` (ends in `_pass_over_blocked`) or in a call (ends in `_sent.wake`)
 
@@ -130,8 +129,7 @@ class SimulatedPort(Port):
         self.hosts = conduit.setup.hosts
         self.host = self.hosts[rank]
         self._miss_ps = 1  # until the first `add_transport`; not 0, since the polling loop divides by it
-        self._loop_start = 0
-        self._notice_at = NEVER
+        self._loop_start = self._notice_at = 0
         self._passes = 0
         self._left = 0  # messages that the pass may still handle
         # `take` of each transport, that last which has given the last message; beside it the order after it has.
@@ -226,6 +224,7 @@ class SimulatedPort(Port):
                 slot = None if self.blocked and dest in self.blocked.heads else transport.acquire(dest)
                 if slot is None:
                     slot = await self._wait_for_slot(transport, dest)
+                    sending = self._sending  # while it had no turn another call may have been abandoned with the last
                     cpu.free = max(cpu.free, kernel.now)
                 sending.done = False
                 transport.send_request(dest, slot, message, sending.over)
@@ -260,6 +259,7 @@ class SimulatedPort(Port):
         if slot is None:
             slot = await self._wait_for_slot(transport, dest)
             self.cpu.free = max(self.cpu.free, self.kernel.now)
+        sending = self._sending  # as in `request`; the layers above had the turn too
         sending.done = False
         transport.send_request(dest, slot, message, sending.over)
         if not sending.done:
@@ -452,18 +452,18 @@ class SimulatedPort(Port):
 
     def notify(self) -> None:
         """A message has become visible: let the polling loop, if one runs, notice it (P5)."""
-        self._attention = True
-        if self.blocked and self._notice_at < 0 and not self.cpu.busy:
+        if self.blocked and not self._attention and not self.cpu.busy:
             now, when = self.kernel.now, self._loop_start
             if when < now:  # the first `_loop_start + k * _miss_ps` that is not before now
                 when = now + (when - now) % self._miss_ps
             self._notice_at = when
             self.kernel.call(when, self._notice)
+        self._attention = True
 
     def arrived(self) -> None:
         """As `notify`, in the last act of an event: where nothing else happens before, the pass begins in it."""
         cpu = self.cpu
-        if self.blocked and self._notice_at < 0 and not cpu.busy:
+        if self.blocked and not self._attention and not cpu.busy:
             kernel = self.kernel
             now = kernel.now
             when = self._loop_start
@@ -652,16 +652,11 @@ class SimulatedPort(Port):
             if self._attention:
                 self._notice_at = free
                 self.kernel.call(free, self._notice)
-            else:
-                self._notice_at = NEVER
 
     def _look(self) -> None:
         """Begin a pass, if the polling loop that scheduled this event still runs."""
         cpu = self.cpu
-        if self._notice_at != self.kernel.now or cpu.busy:
-            return
-        self._notice_at = NEVER
-        if self.blocked and self._attention:
+        if self._attention and self._notice_at == self.kernel.now and self.blocked and not cpu.busy:
             cpu.busy = True
             self._begin_pass(self._pass_over)
 
@@ -702,14 +697,12 @@ class SimulatedPort(Port):
     def _go_on(self) -> None:
         """Handle messages until one's reply takes time, none is left, or the pass is full."""
         kernel = self.kernel
-        take = self._take
-        local = self._local
         while self._left and not kernel.ending:
-            if local:
-                message: Message | None = local.popleft()
+            if self._local:
+                message: Message | None = self._local.popleft()
                 self.conduit.under_way += 1  # no send has counted it
             else:
-                message = take()
+                message = self._take()
             if not message:
                 if message is None:
                     break
@@ -733,8 +726,7 @@ class SimulatedPort(Port):
             self._attention = True  # the pass is full: there may be more
         if self._end is not None:
             self._end()
-        after = self._after_pass
-        after()
+        self._after_pass()
 
     def _take_in_turn(self) -> Message | None:
         """Return the next message, from each transport in turn so that none is starved."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 from conduit.contract import Conduit
@@ -16,6 +16,9 @@ class Mpi(Conduit):
     summary: ClassVar[str] = "Active Messages on MPI"
     chooser: ClassVar[str] = "library"
     preferred: ClassVar[str] = "scampi"
+    other_names: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("openmpi", "open-mpi", "ompi", "mpich", "mvapich", "intelmpi", "impi", "msmpi"), "mpi4py"
+    )
 
     @classmethod
     def variants(cls) -> Sequence[str]:

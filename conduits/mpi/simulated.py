@@ -8,7 +8,7 @@ without any.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from typing import Any, ClassVar, Literal, NoReturn, TypeVar
@@ -315,10 +315,27 @@ def _line(place: Any) -> str:
     return f"{code.co_filename}:{line}"
 
 
-def _unexpected(port: SimulatedMpiPort) -> Iterator[tuple[int, str]]:
-    """Yield, for each source and tag in the world, how many messages are there that no receive asks for; in words."""
+def _senders_wait(port: SimulatedMpiPort) -> dict[tuple[int, int], int]:
+    """Return by source and tag how many messages no receive asks for, where their sender waits for all of them."""
+    found = {}
+    for (source, tag), count in port.library.engine.unexpected_by().items():
+        waits = [wait.what for wait in port.conduit.ports[source].waits() if port.rank in wait.ranks]
+        if sum(" to rank " in what and f", tag {tag}, on " in what for what in waits) >= count:
+            found[source, tag] = count
+    return found
+
+
+def _unexpected(port: SimulatedMpiPort, but: Container[tuple[int, int]] = ()) -> Iterator[tuple[int, str]]:
+    """Yield, for each source and tag in the world, how many messages are there that no receive asks for; in words.
+
+    Args:
+        port: of the rank.
+        but: sources and tags that are left out.
+    """
     world = port.library.world
     for (source, tag), count in Counter(port.library.engine.unexpected_in(world.context)).items():
+        if (source, tag) in but:
+            continue
         sender = port.conduit.ports[source]
         lines = sender.sent_at(port.rank, tag, count) if isinstance(sender, SimulatedMpiPort) else []
         sent = f", sent at {' and '.join(lines)}" if 0 < len(lines) <= _LINES else ""
@@ -611,9 +628,14 @@ class SimulatedProcess(Process):
         self._port.library.engine.digest_log = self._port.core.digest_log
 
     def tell(self, told: Told) -> None:
-        """Tell which messages are here that no receive asks for: it may have asked for another tag."""
-        for count, messages in _unexpected(self._port):
-            told.note(f"{messages}: no receive asks for {'them' if count > 1 else 'it'}")
+        """Tell which messages are here that no receive asks for: it may have asked for another tag.
+
+        Of those that their sender waits for in a send its wait tells.
+        """
+        waited_for = _senders_wait(self._port)
+        told.told_by_waits(sum(waited_for.values()))
+        for count, messages in _unexpected(self._port, waited_for):
+            told.note(f"{messages}: no receive asks for {'them' if count > 1 else 'it'}", count)
 
     def copied(self, nbytes: int) -> None:
         """Take the CPU for a copy of `nbytes` bytes."""

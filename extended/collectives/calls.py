@@ -412,7 +412,7 @@ class Collectives:
         Args:
             array: of the same shape and dtype on every rank.
             op: sum, prod, min, max, and, or, xor (numpy's operations in the dtype of `array`), a binary ufunc, or an
-                associative function of two whole arrays.
+                associative function of two whole arrays.  A sum of booleans is a boolean; count with `.astype(int)`.
             root: rank of the team.
             out: where the result goes at the root, which may be `array`; by default a new array.
             algorithm: one of "flat", "tree", "two_level", "pipelined"; by default chosen.
@@ -456,7 +456,7 @@ class Collectives:
         Args:
             array: of the same shape and dtype on every rank.
             op: sum, prod, min, max, and, or, xor (numpy's operations in the dtype of `array`), a binary ufunc, or an
-                associative function of two whole arrays.
+                associative function of two whole arrays.  A sum of booleans is a boolean; count with `.astype(int)`.
             out: where the result goes, which may be `array`; by default a new array.
             algorithm: one of "dissemination", "tree", "two_level", "pipelined"; by default chosen.
             called: of a front end: what its user has called, as "pe.fcollect", which reports are to name.
@@ -495,7 +495,7 @@ class Collectives:
         Args:
             array: of the same shape and dtype on every rank.
             op: sum, prod, min, max, and, or, xor (numpy's operations in the dtype of `array`), a binary ufunc, or an
-                associative function of two whole arrays.
+                associative function of two whole arrays.  A sum of booleans is a boolean; count with `.astype(int)`.
             out: where the result goes, which may be `array`; by default a new array.
             algorithm: one of "dissemination", "pipelined"; by default chosen.
 

@@ -301,7 +301,8 @@ class CollectiveEngine:
 
     def _cancelled(self, team_calls: TeamCalls, sequence: int, text: str, *, last: int) -> None:
         advice = "keep timeouts away from blocking collectives (a wait for the handle of an _nb call can be cancelled)"
-        self._break(team_calls, last, f"its collective call {sequence + 1}, {text}, was cancelled", advice)
+        here = "{}:{}".format(*program_line())
+        self._break(team_calls, last, f"its collective call {sequence + 1}, {text}, was cancelled", advice, here)
 
     def _failed(self, team_calls: TeamCalls, call: CollectiveCall) -> None:
         # The others cannot end this call either: they wait for what this rank does not make.
@@ -309,13 +310,12 @@ class CollectiveEngine:
         what = f"its collective call {call.sequence + 1}, {call.text}, raised {type(error).__name__}: {error},"
         self._break(team_calls, call.sequence - 1, what, "let op raise nothing")
 
-    def _break(self, team_calls: TeamCalls, sequence: int, what: str, advice: str) -> None:
-        why = (
-            f"{what} on rank {self._ep.rank} of the job, and the ranks no longer agree on what comes next; use another "
-            f"team, and {advice}"
-        )
-        self.broken(team_calls, sequence, why)
-        self.send_queue.tell_broken(team_calls, sequence, why)
+    def _break(self, team_calls: TeamCalls, sequence: int, what: str, advice: str, here: str = "") -> None:
+        where = f" on rank {self._ep.rank} of the job"
+        rest = f", and the ranks no longer agree on what comes next; use another team, and {advice}"
+        self.broken(team_calls, sequence, f"{what}{where}{f' at {here}' if here else ''}{rest}")
+        # Without the line: what is sent, and with it the digest, does not depend on where the program's file is.
+        self.send_queue.tell_broken(team_calls, sequence, f"{what}{where}{rest}")
         self._ep.want_progress()
 
     def broken(self, team_calls: TeamCalls, sequence: int, why: str) -> None:

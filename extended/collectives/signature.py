@@ -66,7 +66,7 @@ def name_calls(call: str, names: Iterable[str]) -> None:
 def _name_code(name: str) -> int:
     # Of the name alone, for processes may not have imported the same front ends.  Shifted, the names that there are for
     # one call differ.
-    return (crc32(name.encode()) >> 8) % _NAME_BITS + 1
+    return (crc32(name.partition("(")[0].encode()) >> 8) % _NAME_BITS + 1
 
 
 def with_name(signature: Signature, name: str) -> Signature:
@@ -202,8 +202,11 @@ def named(words: Words, called: str = "") -> str:
 
     Args:
         words: of a message.
-        called: what the user of a front end has called, where that is known.
+        called: what the user of a front end has called, where that is known; as it is if it has arguments itself.
     """
+    name = called or name_of(words)
+    if "(" in name:
+        return name
     call, asked = CALLS[words[0] & 31], ALGORITHMS[words[0] >> 5 & 31]
     parts = [f"root={words[1]}"] if call in ROOTED else []
     if call not in ("broadcast", "scatter"):
@@ -213,7 +216,7 @@ def named(words: Words, called: str = "") -> str:
             parts[-1] += "..."
     if asked:
         parts.append(f"algorithm={asked!r}")
-    return f"{called or name_of(words) or call}({', '.join(parts)})"
+    return f"{name or call}({', '.join(parts)})"
 
 
 # -------------------------------------------------------------------------------------------- descriptions of arrays

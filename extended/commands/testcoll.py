@@ -76,6 +76,7 @@ async def main(
         algorithms: those to compare, None for the default.
     """
     x = await Extended.attach(ep)
+    await x.barrier()  # the first one connects, and ranks leave it far apart
     blocks = list(_blocks(parameters, algorithms))
     if ep.rank == 0:
         progress.begin(len(blocks))

@@ -274,6 +274,10 @@ class HeapCalls:
         """Return a call as this rank's user made it, and where; None where that is not known."""
         return self._called.get(number)
 
+    def last_called(self) -> str:
+        """Return the last call of this rank, as its user made it, and where; "" for none."""
+        return self._called.get(self._number - 1, "")
+
     def _no_room(self, called: str, call: HeapCall, left: int, together: int) -> str:
         size, largest = self._ep.segment.nbytes, self._ep.max_segment
         need = size - self.low + call.number + call.align  # as from `low` up all lies as it does now
@@ -408,3 +412,19 @@ def _lost_error(name: str, call: HeapCall) -> conduit.ConduitError:
 
 _OF_ALL: WeakValueDictionary[tuple[int, int], HeapCalls] = WeakValueDictionary()
 """Those of the ranks of this process, by job and rank, for errors only.  A job leaves nothing here."""
+
+
+def differing_allocations(ep: Endpoint) -> str:
+    """Return two different calls that ranks of this process have made last, as their users made them; "" for none.
+
+    Args:
+        ep: of one of them; it is known of the others where all ranks are tasks of one process.
+    """
+    made = []
+    for rank in range(ep.size):
+        other = _OF_ALL.get((id(ep.hosts), rank))
+        if other is not None:
+            said = other.last_called()
+            made.append((said.rpartition(" at ")[0], f"rank {rank} called {said}"))
+    differs = next((text for call, text in made if call != made[0][0]), None)
+    return f"{made[0][1]}, but {differs}" if differs else ""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _KINDS = {"and": "iu", "or": "iu", "xor": "iu", "max": "iuf", "min": "iuf", "sum": "iufc", "prod": "iufc"}
 
 name_calls("broadcast", ["pe.broadcast"])
-name_calls("all_gather", ["pe.fcollect", "pe.collect"])
+name_calls("all_gather", ["pe.fcollect", "pe.collect(...)"])
 name_calls("all_to_all", ["pe.alltoall", "pe.alltoalls"])
 name_calls("all_reduce", ["pe.reduce", *(f"pe.{name}_reduce" for name in _KINDS)])
 
@@ -129,7 +129,7 @@ class ShmemCollectives(Base):
         count = arguments.elements(call, here.size if size is None else size, {"source": here.size})
 
         async def gather() -> None:
-            counts = await members.all_gather(np.int64(count), called=call)
+            counts = await members.all_gather(np.int64(count), called=f"{call}(...)")
             total, most = int(counts.sum()), int(counts.max())
             if total > there.size:
                 raise conduit.BadRequest(
@@ -138,7 +138,7 @@ class ShmemCollectives(Base):
                 )
             padded = np.zeros(most, here.dtype)  # the layer below gathers rows of one size
             padded[:count] = here[:count]
-            rows = await members.all_gather(padded, called=call)
+            rows = await members.all_gather(padded, called=f"{call}(..., {here.dtype})")
             self._x.ep.charge(copied=total * here.itemsize)
             there[:total] = np.concatenate([row[:many] for row, many in zip(rows, counts, strict=True)])
 

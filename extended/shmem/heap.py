@@ -11,6 +11,7 @@ import numpy as np
 
 import conduit
 from extended.front_ends import integer, public, shown
+from extended.program_lines import made_here
 from extended.shmem import arguments
 
 if TYPE_CHECKING:
@@ -36,16 +37,16 @@ class Allocation:
         offset: in every segment, bytes.
         nbytes: of it, as asked for.
         serial: number of the allocation, the same on all PEs.
+        made: the call that made it and where, as "pe.new_lock at heat.py:4".
         freed: whether it was given back.
-        made: the call that made it and where, as "pe.new_lock at heat.py:4"; "" where nobody has said.
     """
 
     root: ref[Array]
     offset: int
     nbytes: int
     serial: int
+    made: str
     freed: bool = False
-    made: str = ""
 
 
 class Allocations:
@@ -64,11 +65,11 @@ class Allocations:
         self._blocks: dict[int, Allocation] = {}
         self._kept: dict[int, Array] = {}  # the roots of those that are not freed
 
-    def add(self, offset: int, nbytes: int) -> Array:
+    def add(self, offset: int, nbytes: int, made: str) -> Array:
         """Take note of a block; return its root."""
         root = np.frombuffer(self._memory[offset : offset + max(nbytes, 1)], np.uint8)
         key = id(root)
-        block = Allocation(ref(root, lambda _: self._blocks.pop(key, None)), offset, nbytes, self._serial)
+        block = Allocation(ref(root, lambda _: self._blocks.pop(key, None)), offset, nbytes, self._serial, made)
         self._by_serial[self._serial] = block
         self._serial += 1
         self._blocks[key] = block
@@ -81,7 +82,7 @@ class Allocations:
         block = self._by_serial.get(int(serial))
         if block is None:
             return "a lock of the symmetric heap whose array is no more"
-        made = f" ({block.made})" if block.made and place == "0" else ""
+        made = f" ({block.made})" if place == "0" else ""
         return f"the lock at offset {block.offset + int(place)} of the symmetric heap{made}"
 
     def drop(self, block: Allocation) -> None:
@@ -147,7 +148,7 @@ class ShmemAllocation:
 
     async def _new(self, call: str, nbytes: int, align: int) -> Array:
         offset = await self._x.all_alloc(nbytes, align=max(align, ALIGNED), called=call)
-        return self._blocks.add(offset, nbytes)
+        return self._blocks.add(offset, nbytes, made_here(call))
 
     async def _made(
         self, call: str, shape: tuple[int, ...], dtype: np.dtype[Any], order: Any, align: int, fill: Any
@@ -248,7 +249,7 @@ class ShmemAllocation:
 
         async def release() -> None:
             await self.CTX_DEFAULT.stream("ctx.quiet").complete()
-            await self._x.free(block.offset, called=f"{call}(offset={block.offset})")
+            await self._x.free(block.offset, called=f"{call}(what {block.made} gave)")
             self._blocks.drop(block)
 
         return release()

@@ -124,6 +124,7 @@ class ShmemLock:
     _instead: ClassVar = {
         "lock": "write `await lock.acquire()`, or `async with lock:`",
         "unlock": "write `await lock.release()`",
+        "locked": "write `await lock.acquire(blocking=False)`, which takes it if it is free, or says that it is not",
     }
 
     def __init__(self, pe: ShmemLocks, array: Any, find: Callable[[str, Any], extended.Lock]) -> None:

@@ -10,7 +10,8 @@ import trio
 
 import conduit
 from extended import BarrierMismatch
-from extended.front_ends import public
+from extended.front_ends import differing_allocations, public
+from extended.program_lines import made_here
 from extended.upc import arguments
 from extended.upc.array import SharedArray
 from extended.upc.keys import Description
@@ -85,16 +86,16 @@ class UpcAllocation:
         nbytes = made.layout(runtime.ep.size).most() * dtype.itemsize
         called = f"t.all_alloc(shape={shape}, dtype={dtype}, block={'indefinite' if block is None else block})"
         made = made.at(await runtime.x.all_alloc(nbytes, _ALIGN, called=called))
-        array = runtime.arrays[made.id] = SharedArray(runtime, made)
+        array = runtime.arrays[made.id] = SharedArray(runtime, made, made_here(called))
         array.memory.clear()
         try:
             # No thread may write into memory that its owner has still to clear.  Threads that disagree find out here.
             await runtime.x.barrier(crc32(made.key()), called="t.all_alloc")
         except BarrierMismatch:
-            raise conduit.BadRequest(
-                f"t.all_alloc: thread {runtime.ep.rank} called it with shape={shape}, dtype={dtype}, block={block}, "
-                "another thread with other arguments; call it with the same ones on every thread"
-            ) from None
+            calls = (
+                differing_allocations(runtime.ep) or f"rank {runtime.ep.rank} called {called}, but another one did not"
+            )
+            raise conduit.BadRequest(f"t.all_alloc: {calls}; call it with the same arguments on every thread") from None
         return array
 
     @public("t", _for_all_free)
@@ -109,7 +110,7 @@ class UpcAllocation:
         """
         await self.runtime.fence()
         offset = a.description.offset
-        await self.runtime.x.free(offset, called=f"t.all_free(offset={offset})")
+        await self.runtime.x.free(offset, called=f"t.all_free(what {a.made} gave)")
         self.runtime.freed[a.description.id] = "by t.all_free"
 
     @public("t", _for_global_alloc)
@@ -153,9 +154,10 @@ class UpcAllocation:
         self._alone += 1
         made = Description(self._alone * (threads + 1) + 1 + runtime.ep.rank, 0, shape, dtype, block, first)
         nbytes = made.layout(threads).most() * dtype.itemsize
-        offset = await runtime.x.global_alloc(nbytes, _ALIGN, called=f"{call}(shape={shape}, dtype={dtype})")
+        called = f"{call}(shape={shape}, dtype={dtype})"
+        offset = await runtime.x.global_alloc(nbytes, _ALIGN, called=called)
         made = made.at(offset)
-        array = SharedArray(runtime, made)
+        array = SharedArray(runtime, made, made_here(called))
         try:
             await array.memory.clear_all()
         except BaseException:
@@ -197,5 +199,5 @@ class UpcAllocation:
         self.runtime.check_alive(made.id, what, "t.array")
         found = self.runtime.arrays.get(made.id)
         if found is None:
-            found = self.runtime.arrays[made.id] = SharedArray(self.runtime, made)
+            found = self.runtime.arrays[made.id] = SharedArray(self.runtime, made, made_here("t.array(key)"))
         return found

@@ -40,6 +40,7 @@ class SharedArray:
         description: what its key says.
         memory: where its elements lie.
         pending: its entries in the write buffer.
+        made: the call that gave it and where, as "t.all_alloc(shape=(4,), dtype=float64, block=None) at heat.py:4".
     """
 
     _instead: ClassVar = {
@@ -55,13 +56,20 @@ class SharedArray:
         "fill": "write `a[:] = value` on one thread, or `a.local.fill(value)` on each",
         "put": "write `a[i] = value`",
         "async for": "write `for value in await a[:]`",
+        **dict.fromkeys(
+            ("swap", "max_at", "min_at", "fetch_max", "fetch_min"),
+            "write `await a.compare_swap(i, expected, new)`, again with what it gives until that is `expected`",
+        ),
+        **dict.fromkeys(("cas", "compare_and_swap"), "write `await a.compare_swap(i, expected, new)`"),
+        **dict.fromkeys(("affinity", "owner"), "write `a.threadof(i)`"),
         "[][]": "write `await a[i, j]`",
         "await": "write `await a[:]` for all elements, `await a[i]` for some",
     }
     _called: ClassVar = "a"
 
-    def __init__(self, runtime: Runtime, description: Description) -> None:
+    def __init__(self, runtime: Runtime, description: Description, made: str) -> None:
         self.description = description
+        self.made = made
         layout = description.layout(runtime.ep.size)
         self.memory = ArrayMemory(runtime.x, layout, description.dtype, description.offset)
         self.pending = Pending(description.dtype)

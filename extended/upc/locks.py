@@ -25,6 +25,7 @@ class SharedLock:
     _instead: ClassVar = {
         "lock": "write `await lock.acquire()`, or `async with lock:`",
         "unlock": "write `await lock.release()`",
+        "locked": "write `await lock.try_acquire()`, which takes it if it is free, or says that it is not",
     }
 
     def __init__(self, runtime: Runtime, lock: Lock) -> None:

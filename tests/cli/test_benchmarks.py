@@ -264,7 +264,7 @@ def test_ctrl_c_prints_the_rows_so_far(command, tmp_path, monkeypatch, repeat):
     words = ["--sections", "A", "--iterations", "1", "--repeat", str(repeat), "--json", str(path)]
     status, out, err = command("testam", "--conduit", "loggp", *words, "--conduit", "sci")
     assert status == 130
-    assert err == "interrupted\n"
+    assert err == f"wrote {path}\ninterrupted\n"
     assert out.count("AMShort") == (2 if repeat == 1 else 4)
     (found,) = json.loads(path.read_text())
     assert found["interrupted"] is True
@@ -477,3 +477,17 @@ def test_bar_on_a_terminal_once_a_run_is_long(monkeypatch):
         progress.advance("second block")
     assert "second block" in out.getvalue()
     assert "1/3" in out.getvalue()
+
+
+def test_which_simulated_library_is_meant_is_told_where_the_spec_leaves_it_open(command, tmp_path):
+    path = tmp_path / "out.json"
+    words = ("testam", "--sections", "A", "--iterations", "1", "--conduit", "mpi", "--json", str(path))
+    _, out, _ = command(*words)
+    assert "\n  library=scampi order=strict " in out
+    (found,) = json.loads(path.read_text())
+    assert (found["conduit"], found["options"]["library"]) == ("mpi", "scampi")
+    program = tmp_path / "program.py"
+    program.write_text("async def main(ep): pass")
+    assert command("run", str(program), "--conduit", "mpi:library=start", "--json", str(path)).status == 0
+    (found,) = json.loads(path.read_text())
+    assert found["options"]["library"] == "start"

@@ -114,7 +114,23 @@ def test_version(command):
         (["testam", "--rank", "2"], "conduit testam: has no option --rank (did you mean --ranks?); see conduit testam"),
         (
             ["run", "x.py", "--threads", "4"],
-            "conduit run: has no option --threads (did you mean --ranks?); see ",
+            "conduit run: has no option --threads (did you mean --ranks?); see conduit run --help; an option of the "
+            "program stands behind --: conduit run x.py -- --threads ...\n",
+        ),
+        (
+            ["run", "a b.py", "-n2", "--n", "3"],
+            "conduit run: has no option --n (did you mean -n?); see conduit run --help; an option of the program "
+            "stands behind --: conduit run 'a b.py' -- --n ...\n",
+        ),
+        (
+            ["run", "--size=3", "x.py"],
+            "conduit run: has no option --size=3; see conduit run --help; an option of the program stands behind --: "
+            "conduit run x.py -- --size=3 ...\n",
+        ),
+        (
+            ["run", "-v"],
+            "conduit run: has no option -v; see conduit run --help; an option of the program stands behind --: conduit "
+            "run PROGRAM -- -v ...\n",
         ),
         (["list", "--rank", "2"], "conduit list: has no option --rank; see conduit list --help\n"),
         (["testam", "--ranks", "two"], "conduit testam: --ranks 'two' is no integer; give a whole number\n"),
@@ -158,9 +174,20 @@ def test_version(command):
             ["show", "sunmpi"],
             "conduit show: there is no conduit 'sunmpi' (did you mean mpi:library=sunmpi?); installed are: loggp, ",
         ),
+        *(
+            (
+                ["show", name],
+                f"conduit show: there is no conduit '{name}' (did you mean mpi:library=mpi4py?); installed are: ",
+            )
+            for name in ("openmpi", "mpich", "ompi")
+        ),
         (["list", "extra"], "conduit list: there is no conduit 'extra'; installed are: loggp, mpi, origin, sci, "),
         (["show", "sci", "loggp"], "conduit show: takes no argument 'loggp'; see conduit show --help\n"),
-        (["show"], "conduit show: NAME is missing; see conduit show --help\n"),
+        (["show"], "conduit show: NAME is missing, a conduit; conduit list shows which there are\n"),
+        (["completion"], "conduit completion: SHELL is missing: bash, zsh or fish; see conduit completion --help\n"),
+        (["conform"], "conduit conform: SPEC is missing, a conduit; conduit list shows which there are\n"),
+        (["new"], "conduit new: NAME is missing; see conduit new --help\n"),
+        (["run"], "conduit run: PROGRAM is missing; see conduit run --help\n"),
         (["show", "tokenring"], "conduit show: there is no conduit 'tokenring'; installed are: "),
         (["show", "scii"], "conduit show: there is no conduit 'scii' (did you mean sci?); installed are: "),
         (["raw", "loggp:slots=x"], "conduit raw: option 'slots' of conduit 'loggp' cannot be 'x'; allowed: an integer"),

@@ -94,4 +94,4 @@ def test_names_are_for_shells_alone(command):
 def test_another_shell_is_refused(command):
     status, _, err = command("completion", "tcsh")
     assert status == 2
-    assert err == "conduit completion: SHELL cannot be 'tcsh'; choose bash or zsh or fish\n"
+    assert err == "conduit completion: SHELL cannot be 'tcsh'; choose bash, zsh or fish\n"

@@ -221,3 +221,11 @@ def test_a_table_that_is_piped_has_no_blanks_at_the_ends_of_its_lines(command, t
     assert status == 0
     assert [line for line in out.splitlines() if line != line.rstrip()] == []
     assert any("─" in line for line in out.splitlines())  # there is a table
+
+
+def test_the_tables_of_options_fit_a_narrow_terminal(command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    status, out, _ = command("list")
+    assert status == 0
+    assert max(map(len, out.splitlines())) <= 60
+    assert "myrinet2000|" in out

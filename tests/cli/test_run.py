@@ -340,13 +340,15 @@ def test_two_results_in_one_file_are_refused_before_it_runs(run, tmp_path):
 def test_a_result_that_the_report_would_overwrite_is_refused_before_it_runs(run, tmp_path):
     source = 'print("runs")\nasync def main(ep): pass\n'
     folder = tmp_path / "D"
-    for path in (folder / "report.html", folder, folder / "loggp" / "report.html", folder / ".." / "D" / "ranks.svg"):
+    pages = (folder / "report.html", folder, folder / "loggp" / "report.html", folder / ".." / "D" / "time.svg")
+    for path in pages:
+        several = ("--conduit", "sci") if "loggp" in path.parts else ()
         for option in ("json", "trace", "full-report"):
             folder.joinpath("loggp").mkdir(parents=True, exist_ok=True)
             if path == folder:
                 folder.joinpath("loggp").rmdir()
                 folder.rmdir()
-            assert run(source, "--report", str(folder), f"--{option}", str(path)) == (
+            assert run(source, *several, "--report", str(folder), f"--{option}", str(path)) == (
                 2,
                 "",
                 f"conduit run: --{option} {path} and --report {folder} would be written to one place; name another "
@@ -355,6 +357,28 @@ def test_a_result_that_the_report_would_overwrite_is_refused_before_it_runs(run,
     folder.mkdir(exist_ok=True)
     assert run(source, "--report", str(folder), "--json", str(folder / "counts.json")).status == 0
     assert {"report.html", "counts.json"} <= {each.name for each in folder.iterdir()}
+
+
+def test_a_result_beside_the_report_is_not_refused(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    source = "async def main(ep): await ep.attach()\n"
+    for path in ("other.svg", "sub/report.html", "page.html"):
+        assert run(source, "--report", ".", "--json", path).status == 0
+        json.loads((tmp_path / path).read_text())
+
+
+def test_files_that_were_written_are_told_on_standard_error(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ("--json", "counts.json", "--trace", "trace.json", "--full-report", "report.txt")
+    status, out, err = run("async def main(ep): await ep.attach()", *words)
+    assert (status, err) == (0, "wrote trace.json\nwrote counts.json\n")
+    assert LAST_LINE.fullmatch(out.strip())
+    status, _, err = run("async def main(ep): await ep.block_until(lambda: False)", *words)
+    assert status == 1
+    assert err.startswith("wrote report.txt\nwrote trace.json\nwrote counts.json\nconduit run: deadlock at ")
+    assert run("async def main(ep): pass", "--json", "/dev/null", "--trace", "/dev/null").err == ""
+    assert run("async def main(ep): pass", "--json", "-").err.startswith("ranks=2 conduit=loggp seconds=")
 
 
 def test_full_report_is_printed_for_a_hyphen(run, tmp_path, monkeypatch):

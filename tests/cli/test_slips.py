@@ -127,8 +127,35 @@ LINES = {
         "SharedArray has no sort; read it, change it, store it, on one thread: `copy = await b[:]; copy.sort(); b[:] = "
         "copy`"
     ),
+    **{
+        f"{UPC}await a.{name}(0, 1)": (
+            f"SharedArray has no {name}; write `await a.compare_swap(i, expected, new)`, again with what it gives "
+            "until that is `expected`"
+        )
+        for name in ("swap", "max_at", "min_at")
+    },
+    UPC + "a.affinity(0)": "SharedArray has no affinity; write `a.threadof(i)`",
+    UPC + "l = t.lock('a')\n    l.locked()": (
+        "SharedLock has no locked; write `await lock.try_acquire()`, which takes it if it is free, or says that it "
+        "is not"
+    ),
+    EXTENDED + "l = x.lock('a')\n    l.locked()": (
+        "Lock has no locked; write `await lock.try_acquire()`, which takes it if it is free, or says that it is not"
+    ),
+    SHMEM + "l = await pe.Lock()\n    l.locked()": (
+        "ShmemLock has no locked; write `await lock.acquire(blocking=False)`, which takes it if it is free, or says "
+        "that it is not"
+    ),
+    **{
+        f"{MPI}r = await comm.Irecv(b)\n    await r.{name}()": (
+            f"Request has no {name}; write `await MPI.Request.Waitall(requests)`"
+        )
+        for name in ("waitall", "wait_all")
+    },
     UPC + "a.put(0, 1)": "SharedArray has no put; write `a[i] = value`",
     UPC + "await a[0][1]": "write `await a[0, 1]`",
+    UPC + "a[3].wait()": "a[3] is a Read: write `await a[3]`",
+    UPC + "v = a[3]\n    v.result()": "v is a Read: write `await v`",
     UPC + "await a[2:4][1]": "write `(await a[2:4])[1]`",
     UPC + "await (await a[:])[0]": (
         "(await a[:])[0] is there at once, its `await` is inside: write it without the outer `await`"
@@ -776,6 +803,17 @@ def test_calls_in_another_run_of_trio_are_told_how_to_make(tmp_path):
     assert "internal error" not in done.stderr
 
 
+@pytest.mark.parametrize("call", ["ep.request_short, 1 - ep.rank, h, 1", "x.barrier"])
+def test_calls_in_another_run_of_trio_while_a_rank_waits_for_it_are_told_how_to_make(tmp_path, call):
+    source = f"import trio\nfrom extended import Extended\n{CORE}x = await Extended.attach(ep)\n    "
+    source += f"await trio.to_thread.run_sync(lambda: trio.run({call}))"
+    (tmp_path / "prog.py").write_text(source)
+    words = [sys.executable, "-m", "conduit", "run", "prog.py"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert ANOTHER_RUN in done.stderr
+
+
 def test_a_thread_that_trio_begins_makes_calls_of_its_rank(command, tmp_path):
     source = """
         import trio
@@ -883,14 +921,22 @@ def test_what_programs_write_for_names_of_asyncio(shown, line, said):
         gc.collect()  # what was begun in it complains when it dies
 
 
-def test_asyncio_run_in_a_program_upsets_trio_but_the_programs_line_is_told(tmp_path):
-    (tmp_path / "prog.py").write_text(CORE + "asyncio.run(ep.poll())")
+@pytest.mark.parametrize("call", ["asyncio.run(ep.poll())", "asyncio.run(ep.request_short(1 - ep.rank, h, 1))"])
+def test_asyncio_run_in_a_program_is_told_with_its_line_and_nothing_behind(tmp_path, call):
+    (tmp_path / "prog.py").write_text(CORE + call)
     done = subprocess.run(
         [sys.executable, "-m", "conduit", "run", "prog.py", "--conduit", "loggp"],
         cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 1
-    assert done.stderr.startswith('Traceback (most recent call last):\n  File "prog.py", line 5, in main\n')
+    lines = done.stderr.splitlines()
+    assert lines[:3] == ["Traceback (most recent call last):", '  File "prog.py", line 5, in main', f"    {call}"]
+    assert lines[3].startswith("RuntimeError: Task got bad yield: ")
+    assert lines[4].startswith("raised by rank ")
+    assert lines[5:] == [
+        "programs run on Trio, where nothing of asyncio works: write `await` before the call, and nothing else: main "
+        "runs already"
+    ]
     assert (
         "\nprograms run on Trio, where nothing of asyncio works: write `await` before the call, and nothing else: main "
         "runs already\n"
@@ -1173,11 +1219,108 @@ def test_who_waits_for_others_in_a_call_of_shared_arrays_is_told_with_its_name(s
     assert not any("a barrier" in each for each in lines)
 
 
+@pytest.mark.parametrize(
+    ("other", "its"),
+    [
+        ("pe.barrier_all()", "pe.barrier_all"),
+        ("pe.free(a)", "pe.free"),
+    ],
+)
+def test_who_waits_in_a_collect_of_shmem_is_told_without_what_it_does_inside(shown, other, its):
+    lines = shown(f"{SHMEM}await (pe.collect(a, a, 1) if pe.my_pe() == 0 else {other})")
+    assert any(
+        line.startswith("rank 0: prog.py:4 in main: waits for pe.collect(...), which rank 1 must bring about, since ")
+        for line in lines
+    ), lines
+    assert lines[-1] == (
+        f"rank 0 is in pe.collect(...) at prog.py:4, rank 1 is in {its} at prog.py:4: all of them must make the same "
+        "calls in the same order"
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "said"),
+    [
+        ("pe.collect(a, a, 1)", "pe.fcollect(a, a, 1)", ("pe.collect(...)", "pe.fcollect((1,), int64)")),
+        ("pe.collect(a, a, 1)", "pe.collect(f, f, 2)", ("pe.collect(..., int64)", "pe.collect(..., float64)")),
+    ],
+)
+def test_a_collect_of_shmem_beside_another_call_is_told_as_its_user_made_it(shown, one, other, said):
+    lines = shown(f"{SHMEM}f = await pe.zeros(4)\n    await ({one} if pe.my_pe() == 0 else {other})")
+    told = f": rank 0 called {said[0]} at prog.py:5, but rank 1 called {said[1]} at prog.py:5; "
+    assert any(told in line for line in lines), lines
+
+
+FREES = "; make the same calls with the same arguments in the same order on every rank"
+
+
+def test_arrays_of_shmem_that_are_freed_differently_are_told_by_what_gave_them(shown):
+    lines = shown(f"{SHMEM}b = await pe.new_signal()\n    await (pe.free(a) if pe.my_pe() == 0 else pe.del_signal(b))")
+    assert (
+        "conduit.errors.BadRequest: pe.free: rank 0 called pe.free(what pe.zeros(shape=(4,), dtype=int64) at "
+        "prog.py:3 gave) at prog.py:5, but rank 1 called pe.del_signal(what pe.new_signal(shape=(1,), dtype=uint64) at "
+        f"prog.py:4 gave) at prog.py:5{FREES}"
+    ) in lines
+
+
+def test_arrays_of_upc_that_are_freed_differently_are_told_by_what_gave_them(shown):
+    lines = shown(f"{UPC}b = t.array(a.key)\n    await (t.all_free(a) if t.MYTHREAD == 0 else t.all_alloc(3))")
+    assert (
+        "conduit.errors.BadRequest: t.all_free: rank 0 called t.all_free(what t.all_alloc(shape=(12,), dtype=int64, "
+        "block=3) at prog.py:3 gave) at prog.py:5, but rank 1 called t.all_alloc(shape=(3,), dtype=float64, block=2) "
+        f"at prog.py:5{FREES}"
+    ) in lines
+
+
 def test_a_message_of_mpi_with_another_tag_is_told(shown):
     lines = shown(
         MPI + "if comm.rank == 0: await comm.Send(b, dest=1, tag=7)\n    else: await comm.Recv(b, source=0, tag=8)"
     )
     assert lines[-1] == "    1 message from rank 0, tag 7, on MPI_COMM_WORLD, sent at prog.py:6: no receive asks for it"
+    assert not any("not handled" in line for line in lines)
+
+
+def test_messages_of_mpi_whose_senders_wait_are_told_once(shown):
+    lines = shown(MPI + "b = np.zeros(1000000)\n    await comm.Send(b, dest=1 - comm.rank)")
+    assert [line.partition(" since ")[0] for line in lines] == [
+        lines[0],
+        "cycle: rank 0 waits for rank 1 waits for rank 0",
+        "rank 0: prog.py:7 in main: waits for MPI Send to rank 1, tag 0, on MPI_COMM_WORLD, which rank 1 must bring "
+        "about,",
+        "rank 1: prog.py:7 in main: waits for MPI Send to rank 0, tag 0, on MPI_COMM_WORLD, which rank 0 must bring "
+        "about,",
+    ]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "await (await comm.Isend(b, dest=1 - comm.rank)).Wait()",
+        "await comm.Ssend(b, dest=1 - comm.rank)",
+        "await comm.Sendrecv(b, dest=1 - comm.rank, recvbuf=b.copy(), recvtag=5)",
+        "both = await comm.Dup(); await both.Send(b, dest=1 - comm.rank)",
+    ],
+)
+def test_messages_of_mpi_whose_senders_wait_in_other_calls_are_told_once(shown, call):
+    lines = shown(MPI + "b = np.zeros(1000000)\n    " + call)
+    assert len(lines) == 4, lines
+    assert not any("not handled" in line for line in lines)
+
+
+def test_a_message_of_mpi_besides_one_whose_sender_waits_is_told(shown):
+    lines = shown(
+        MPI + "await comm.Isend(b, dest=1 - comm.rank, tag=4)\n    "
+        "await comm.Send(np.zeros(1000000), dest=1 - comm.rank, tag=5)"
+    )
+    asked = "tag 4, on MPI_COMM_WORLD, sent at prog.py:6: no receive asks for it"
+    assert lines[4:] == [f"    rank {rank}: 1 message from rank {1 - rank}, {asked}" for rank in range(2)]
+
+
+def test_messages_of_mpi_whose_senders_wait_are_told_once_of_many_ranks(shown):
+    lines = shown(
+        MPI + "b = np.zeros(1000000)\n    await comm.Send(b, dest=(comm.rank + 1) % comm.size)", "--ranks", "6"
+    )
+    assert len(lines) == 3, lines
 
 
 def test_other_counts_in_a_collective_call_of_mpi_are_told_what_to_do(shown):

@@ -30,7 +30,7 @@ def test_run(command, tmp_path):
     program.write_text(PROGRAM)
     words = ("run", str(program), "--conduit", "loggp", "--conduit", "sci")
     status, out, err = command(*words, "--trace", str(trace))
-    assert (status, err) == (0, "")
+    assert (status, err) == (0, f"wrote {trace}\n")
     assert read(trace) == [("loggp", False), ("sci", False)]
     assert command(*words).out == out  # digests too
 
@@ -49,7 +49,7 @@ def test_benchmarks(command, tmp_path, words):
     trace = tmp_path / "trace.json"
     words = (*words, "--conduit", "loggp", "--iterations", "2")
     status, out, err = command(*words, "--trace", str(trace))
-    assert (status, err) == (0, "")
+    assert (status, err) == (0, f"wrote {trace}\n")
     assert set(read(trace)) == {("loggp", False)}
     assert command(*words).out == out
 

@@ -1,17 +1,12 @@
 """The core's counts in `result.statistics`; the conformance suite checks what they count."""
 
-import attrs
 import pytest
 
 import conduit
-from conduit.core.dispatch import Handled
-from conduit.core.endpoint import Sent
 
 
 @pytest.mark.parametrize("network", ["loggp", "sci"])
 def test_every_count_of_the_core_is_in_the_result_sorted_and_before_those_of_the_network(network):
-    """A counter is declared in the one class that stands beside what counts it."""
-
     async def main(ep):
         served = []
 
@@ -29,9 +24,9 @@ def test_every_count_of_the_core_is_in_the_result_sorted_and_before_those_of_the
         await ep.block_until(lambda: len(served) == (3 if ep.rank == 0 else 1))
 
     first, second = conduit.run(main, conduit=network, ranks_per_host=1).statistics
-    names = sorted(field.name for kind in (Sent, Handled) for field in attrs.fields(kind))
-    assert list(first)[: len(names)] == list(second)[: len(names)] == names
-    assert {name: (first[name], second[name]) for name in names} == {
+    found = {name: (first[name], second[name]) for name in list(first)[:6]}
+    assert list(found) == sorted(found) == list(second)[:6]
+    assert found == {
         "payload_bytes_off_host": (10, 0),
         "payload_bytes_sent": (15, 0),
         "replies_handled": (2, 0),

@@ -1,6 +1,8 @@
 """Every public call that is awaited, made once without `await`: the job ends with the program's line and call (E4)."""
 
+import contextlib
 import inspect
+import io
 import linecache
 import textwrap
 import warnings
@@ -9,6 +11,7 @@ import pytest
 
 import conduit
 import extended
+from conduit.commands import cli
 from conduit.core.rma import Rma
 from conduits.mpi import MPI
 from extended import shmem, upc, windows
@@ -481,6 +484,43 @@ def test_E4_a_public_call_that_is_not_awaited_is_told_with_the_programs_line(mon
         f"{call} at prog.py:{source.count(chr(10))} was called but never awaited, so it did nothing; write "
         f"`await {call}`"
     )
+
+
+@pytest.mark.parametrize("keep", ["KEPT.append({})", "KEPT[:] = [1, {}]", "TABLE[ep.rank] = {}", "global A; A = {}"])
+def test_E4_so_is_one_that_a_variable_of_its_module_keeps(keep, tmp_path, monkeypatch):
+    call = "x.put(1, 0, b'a')"
+    source = (
+        "from extended import Extended\nKEPT, TABLE = [], {}\nasync def main(ep):\n"
+        f"    x = await Extended.attach(ep)\n    {keep.format(call)}\n"
+    )
+    monkeypatch.setitem(linecache.cache, "prog.py", (len(source), None, source.splitlines(keepends=True), "prog.py"))
+    names = {}
+    exec(compile(source, "prog.py", "exec"), names)
+    said = f"{call} at prog.py:5 was called but never awaited, so it did nothing; write `await {call}`"
+    with pytest.raises(conduit.BadRequest) as caught:
+        conduit.run(names["main"])
+    assert str(caught.value) == said
+    (tmp_path / "prog.py").write_text(source)
+    monkeypatch.chdir(tmp_path)
+    err = io.StringIO()
+    with contextlib.redirect_stderr(err):
+        assert cli.call(["run", "prog.py"]) == 1
+    assert f"conduit.errors.BadRequest: {said}\n" in err.getvalue()
+
+
+def test_one_that_another_rank_is_to_await_may_be_kept():
+    async def main(ep):
+        x = await extended.Extended.attach(ep)
+        if ep.rank:
+            LATER.append(x.put(0, 0, b"a"))
+            await ep.compute(1e-3)
+            await LATER.pop()
+        await x.barrier()
+
+    conduit.run(main)
+
+
+LATER = []
 
 
 def _awaited(function):

@@ -19,6 +19,8 @@ async def main(pe, what):
         await (pe.max_reduce(b, a) if first else pe.sum_reduce(b, a))
     if what == "others":
         await (pe.fcollect(b, a, 1) if first else pe.broadcast(b, a, 0))
+    if what == "sizes":
+        await (pe.max_reduce(b, a) if first else pe.collect(b, a, 1))
     if what == "teams":
         await (pe.TEAM_WORLD.split_strided() if first else pe.alltoall(b, a, 1))
 """
@@ -41,7 +43,11 @@ def differ(run_program, shell, what, ranks):
     ("what", "one", "other"),
     [
         ("allocations", "pe.zeros(shape=(5,), dtype=float64)", "pe.ones(shape=(2, 2), dtype=float32)"),
-        ("frees", "pe.free(offset=1048544)", "pe.zeros(shape=(3,), dtype=float64)"),
+        (
+            "frees",
+            "pe.free(what pe.zeros(shape=(4,), dtype=float64) at program.py:7 gave)",
+            "pe.zeros(shape=(3,), dtype=float64)",
+        ),
     ],
 )
 def test_calls_on_the_heap(run_program, shell, what, one, other):
@@ -56,6 +62,7 @@ def test_calls_on_the_heap(run_program, shell, what, one, other):
     ("what", "one", "other"),
     [
         ("reductions", "pe.max_reduce(op=max, (4,), float64)", "pe.sum_reduce(op=sum, (4,), float64)"),
+        ("sizes", "pe.max_reduce(op=max, (4,), float64)", "pe.collect(...)"),
         ("others", "pe.fcollect((1,), float64)", "pe.broadcast(root=0)"),
         ("teams", "team.split_strided()", "pe.alltoall((2, 1), float64)"),
     ],

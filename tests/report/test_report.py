@@ -14,6 +14,7 @@ import conduit
 from conduit.commands.cli import call
 from conduit.launch.observing import observed
 from conduit.launch.tracing import report_recording, reporting
+from conduit.seeing import report
 from conduit.seeing.report.profile import intersection, overlap, profile, union
 from conduits.mpi import MPI
 from extended import Extended
@@ -79,7 +80,7 @@ def test_the_first_thing_said_is_what_is_wrong(reports, capsys, name):
     assert first[2].startswith(remedy)
     assert page.index("<ul") < page.index("<img")
     assert "http" not in page
-    assert {path.name for path in folder.iterdir()} == FILES
+    assert {path.name for path in folder.iterdir()} == FILES == set(report.FILES)
 
 
 def test_a_good_program_is_not_blamed(reports, capsys):

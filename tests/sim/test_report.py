@@ -91,8 +91,12 @@ def test_T6_the_head_of_a_livelock_names_the_line_of_the_program(monkeypatch):
             await ep.block_until(lambda: True)
 
     line = main.__code__.co_firstlineno + 2
-    head = _report(conduit.Livelock, main, "sci", ranks=1)[0]
+    head, where = _report(conduit.Livelock, main, "sci", ranks=1)[:2]
     assert head.endswith(f": time does not pass any more (task rank 0 at {__file__}:{line} in main)")
+    assert where == (
+        f"rank 0: test_report.py:{line} in main: lets no time pass, in ep.block_until, which polls nothing where its "
+        "predicate is true at once (`await ep.poll()` does)"
+    )
 
 
 def test_D1_ranks_that_serve_one_another_when_the_time_is_over_are_no_certain_cycle():

@@ -113,6 +113,42 @@ def test_S2_a_request_that_has_its_slot_is_not_cancelled(both_ways):
     assert both_ways.run(main, options="o_s=1us" if both_ways.network == "loggp" else "").values == [True, [512]]
 
 
+@pytest.mark.parametrize("both_ways", ["mpi:credits=1"], indirect=True)
+@pytest.mark.parametrize("nanoseconds", range(5000, 10_000, 500))
+def test_S2_nor_where_another_request_was_cancelled_while_it_waited_for_its_slot(both_ways, nanoseconds):
+    async def main(ep):
+        sent, got = [], []
+
+        def note(token, number):
+            got.append(number)
+
+        async def waits_for_a_slot():
+            with trio.move_on_after(nanoseconds * 1e-9):
+                await ep.request_short(1, note, 2)
+                sent.append(2)
+
+        async def gives_up():
+            ep.charge(3e-6)
+            with trio.move_on_after(1e-6) as scope:
+                await ep.request_short(2, note, 3)
+            assert scope.cancelled_caught
+
+        await ep.attach(note)
+        if ep.rank == 0:
+            await ep.request_short(1, note, 1)  # has the only slot
+            sent.append(1)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(waits_for_a_slot)
+                await trio.sleep(2e-6)
+                nursery.start_soon(gives_up)
+        await ep.attach()
+        return sent or got
+
+    found = both_ways.run(main, ranks=3).values
+    assert found[0] == found[1]
+    assert found[2] == []
+
+
 def test_S2_a_wait_for_a_slot_can_be_cancelled_and_leaves_no_slot_behind(both_ways):
     async def main(ep):
         got = []

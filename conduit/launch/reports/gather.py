@@ -142,6 +142,8 @@ def _rank(
         tuple(told.parts),
         _unhandled(rank),
         (*told.advice, *_of_predicates(own, waits, several)),
+        told.noted,
+        told.awaited,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from conduit.contract import Awaited
 from conduit.core import written
@@ -15,19 +15,29 @@ from conduit.words import many
 _KINDS = 3  # of handlers, of those whose messages were not handled; of resources that some of many ranks use
 
 
-def not_handled(ranks: Sequence[RankRecord]) -> str:
-    """Return how many messages ranks have not handled, what these are for, and why; "" for none."""
-    total = sum(rank.undelivered for rank in ranks)
+def not_handled(ranks: Sequence[RankRecord], *, noted: bool = False) -> str:
+    """Return how many messages ranks have not handled, what these are for, and why; "" for none.
+
+    Args:
+        ranks: whose.
+        noted: whether the ranks' notes are shown: what they tell of is left out then, as is what waits tell of always.
+    """
+    waiting = {rank.rank: untold for rank in ranks if (untold := _untold(rank, noted))}
+    total = sum(waiting.values())
     if not total:
         return ""
     count = f"{many(total, 'message')} not handled"
-    return f"{count}{_why(ranks)}{_of_what(ranks, total)}"
+    return f"{count}{_why(ranks, waiting)}{_of_what(ranks, total)}"
 
 
-def _why(ranks: Sequence[RankRecord]) -> str:
+def _untold(rank: RankRecord, noted: bool) -> int:
+    return max(0, rank.undelivered - rank.awaited - noted * rank.noted)
+
+
+def _why(ranks: Sequence[RankRecord], untold: Container[int]) -> str:
     if len(ranks) == 1:
         return "" if ranks[0].polls else ", because this rank does not poll"
-    waiting = [rank for rank in ranks if rank.undelivered]
+    waiting = [rank for rank in ranks if rank.rank in untold]
     why = "" if any(rank.polls for rank in waiting) else ", because these ranks do not poll"
     return f" on {counted([rank.rank for rank in waiting])}{why}"
 

@@ -133,6 +133,8 @@ class RankRecord:
         parts: its parts in what ranks do together.
         unhandled: what the undelivered messages are, as far as it could be seen without taking them.
         advice: what the layers above say that is to be done.
+        noted: of the undelivered messages, how many the notes tell of.
+        awaited: how many others waits of their senders tell of.
     """
 
     rank: int
@@ -147,6 +149,8 @@ class RankRecord:
     parts: tuple[Participation, ...] = ()
     unhandled: tuple[MessageRecord, ...] = ()
     advice: tuple[str, ...] = ()
+    noted: int = 0
+    awaited: int = 0
 
 
 @attrs.frozen

@@ -152,12 +152,13 @@ class _Text:
     def _merged(self, ranks: Sequence[RankRecord]) -> list[str]:
         """Return the lines of ranks that differ in peers and times alone."""
         lines = [self._merged_task(found) for found in _by_shape(ranks)] or [ranks[0].stage]
-        if waiting := not_handled(ranks):
+        alike = len({tuple(map(pattern, rank.notes)) for rank in ranks}) == 1
+        if waiting := not_handled(ranks, noted=alike):
             lines.append(waiting)
         elif ranks[0].tasks and not any(rank.polls for rank in ranks):
             lines.append("none of them polls")
         lines += in_use_together(ranks)
-        if len({tuple(map(pattern, rank.notes)) for rank in ranks}) == 1:
+        if alike:
             lines += [f"each {common(texts)}" for texts in zip(*(rank.notes for rank in ranks), strict=True)]
         return _indented(counted([rank.rank for rank in ranks]), lines)
 
@@ -169,7 +170,7 @@ class _Text:
             lines.append(f"{counted(owners)}: {self._merged_task(found)}")
         idle = _alike([rank for rank in ranks if not rank.tasks], shape)
         lines += [f"{counted([rank.rank for rank in bucket])}: {bucket[0].stage}" for bucket in idle]
-        waiting = [rank for rank in ranks if rank.undelivered]
+        waiting = [rank for rank in ranks if not_handled([rank])]
         if waiting:
             lines.append(f"{counted([rank.rank for rank in waiting])}: {not_handled(waiting)}")
         return lines
@@ -205,8 +206,8 @@ class _Text:
             lines.append(f"{where}: waits for {wait.what or _UNNAMED}{whom} since {time(wait.since)}")
             if self._over and wait.over:
                 lines.append(f"   {self._over}")
-        if rank.undelivered:
-            lines.append(not_handled([rank]))
+        if waiting := not_handled([rank], noted=True):
+            lines.append(waiting)
         elif not rank.polls and not any(task.blamed for task in rank.tasks):
             lines.append("does not poll")
         return [*lines, *in_use(rank), *rank.notes]
@@ -245,8 +246,15 @@ def _where(rank: RankRecord, task: TaskRecord) -> str:
 
 def _doing(where: str, task: TaskRecord) -> str:
     if task.blamed:
-        return f"{where}: lets no time pass{f', in {task.call}' if ' ' not in task.call else ''}"
+        return f"{where}: lets no time pass{f', in {task.call}' if ' ' not in task.call else ''}{_polls(task)}"
     return f"{where}: is in {task.call}" if where else task.call
+
+
+def _polls(task: TaskRecord) -> str:
+    """Say why a call lets no time pass that others wait in."""
+    if task.call != "ep.block_until":
+        return ""
+    return ", which polls nothing where its predicate is true at once (`await ep.poll()` does)"
 
 
 def _whom(ranks: Sequence[int]) -> str:

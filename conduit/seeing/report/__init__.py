@@ -2,12 +2,14 @@
 
 from conduit.seeing.report.advice import Advice, advice
 from conduit.seeing.report.observer import ReportRecording, SimulatedReportRecording
-from conduit.seeing.report.page import write_report
+from conduit.seeing.report.page import FILES, PAGE, write_report
 from conduit.seeing.report.parts import ReportPart, join_report_parts, report_part_of
 from conduit.seeing.report.profile import Profile, profile
 from conduit.seeing.report.report import RunReport
 
 __all__ = [
+    "FILES",
+    "PAGE",
     "Advice",
     "Profile",
     "ReportPart",

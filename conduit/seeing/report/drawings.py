@@ -21,6 +21,8 @@ _OVERHEAD, _IDLE = 1, 7
 _COLUMNS = 400
 """Stretches of a timeline: what fills most of each is drawn."""
 _MOST_LINKS = 12
+PICTURES = ("time", "timeline", "matrix", "sizes", "links")
+"""Names of the pictures that there may be."""
 
 
 def drawings(recording: ReportRecording, found: Profile) -> list[Picture]:

@@ -7,13 +7,17 @@ from pathlib import Path
 
 from conduit.seeing.pictures import Page, draw_svg
 from conduit.seeing.report.advice import Advice, advice
-from conduit.seeing.report.drawings import PARTS, account_row, drawings
+from conduit.seeing.report.drawings import PARTS, PICTURES, account_row, drawings
 from conduit.seeing.report.observer import ReportRecording
 from conduit.seeing.report.profile import Profile, profile
 from conduit.words import many
 
 _MOST = 20
 """Lines of the program that the page shows."""
+
+PAGE = "report.html"
+FILES = (PAGE, *(f"{name}.svg" for name in PICTURES))
+"""What files of a report are called."""
 
 
 def write_report(recording: ReportRecording, folder: Path, program: str) -> list[Advice]:
@@ -40,7 +44,7 @@ def write_report(recording: ReportRecording, folder: Path, program: str) -> list
             (folder / f"{picture.name}.svg").write_bytes(svg)
             page.picture(svg, picture.title)
     _tables(page, recording, found)
-    (folder / "report.html").write_text(page.html(), encoding="utf-8")
+    (folder / PAGE).write_text(page.html(), encoding="utf-8")
     return told
 
 

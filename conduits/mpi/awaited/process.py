@@ -67,8 +67,12 @@ class TransferComm(Words, Protocol):
 class Told(Protocol):
     """What `conduit.Endpoint.on_report` calls with."""
 
-    def note(self, text: str) -> None:
-        """Add a line about this rank."""
+    def note(self, text: str, messages: int = 0) -> None:
+        """Add a line about this rank, and about so many messages that it has not handled."""
+        ...
+
+    def told_by_waits(self, messages: int) -> None:
+        """Say that waits of their senders tell of so many messages that this rank has not handled."""
         ...
 
 

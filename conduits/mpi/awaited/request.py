@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from conduit import BadRequest, checked_call
 from conduit.words import is_a
@@ -35,6 +35,20 @@ class Request:
     Args:
         request: one to be the same as; None: the null handle.
     """
+
+    _instead: ClassVar = {
+        **{
+            name: f"write `await MPI.Request.{call}(requests)`"
+            for call in ("Waitall", "Waitany", "Waitsome", "Testall", "Testany", "Testsome")
+            for name in (call.lower(), f"{call[:4].lower()}_{call[4:]}", f"{call[:4]}_{call[4:]}")
+        },
+        **dict.fromkeys(
+            ("completed", "is_complete", "done", "is_done"),
+            "write `await request.Test()`, which polls and says whether it is over",
+        ),
+        "result": "write `await request.Wait()`; what was received is in its buffer",
+    }
+    _called: ClassVar = "request"
 
     __slots__ = ("_begun", "_end", "_plain", "_process", "_ranks", "_receives", "_what")
 

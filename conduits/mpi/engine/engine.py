@@ -11,6 +11,7 @@ order of its calls, and both lists are in order.  The data may come later, and i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Protocol
 from zlib import crc32
@@ -361,6 +362,10 @@ class Engine:
     def unexpected_in(self, context: int) -> list[tuple[int, int]]:
         """Return source and tag of each of them in a context, in their order."""
         return [(each.source, each.tag) for each in self._unexpected.get(context, ())]
+
+    def unexpected_by(self) -> Counter[tuple[int, int]]:
+        """Return how many of them have come from each rank of the world, by each tag, whatever their context."""
+        return Counter((each.origin, each.tag) for found in self._unexpected.values() for each in found)
 
     def unexpected_elsewhere(self, context: int) -> int:
         """Return how many of them are in other contexts."""

@@ -308,6 +308,8 @@ class Adapter:
         together = _together(takes, count, turnaround)
         if together + sum(_together(*run[1:]) for run in self._runs) <= WINDOW:
             return 0
+        # What is over is in nobody's way, and an adapter that is never quiet would keep it for ever.
+        self._runs = [run for run in self._runs if run[0] + run[1] + run[3] > now]
         under_way = [packet for run in self._runs for packet in _packets(*run)]
         gap, when = takes // count, now
         for _ in range(count):

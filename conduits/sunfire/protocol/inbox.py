@@ -92,8 +92,7 @@ class Inbox:
             return
         self._is_ready = True
         self._ready.append(self)
-        notify = self._notify
-        notify()
+        self._notify()
 
     def _land_out_of_turn(self, number: int) -> None:
         """Take note of a postbox that has landed before one in front of it, or once more."""

@@ -62,7 +62,8 @@ class SunfirePeer:
         requests: the queue there for requests from here; None until connected.
         area: this rank's area there.
         pair: memory here for its acknowledgements and replies.
-        sent: requests that it has not acknowledged: number of the first postbox, how many, blocks.
+        acknowledged: request postboxes of which this rank has seen that it has acknowledged them.
+        longer: requests behind these that take several postboxes, or blocks: the first postbox, how many, blocks.
         remote_pair: import of its pair, for acknowledgements and replies from here; None until it has sent a request.
         replies: the queue there for replies from here.
         answered: where each reply begins that it may not have taken yet.
@@ -73,11 +74,13 @@ class SunfirePeer:
     """
 
     __slots__ = (
+        "acknowledged",
         "answered",
         "area",
         "credits",
         "emptied",
         "host",
+        "longer",
         "pair",
         "place",
         "rank",
@@ -88,7 +91,6 @@ class SunfirePeer:
         "room",
         "safe",
         "segment",
-        "sent",
     )  # fmt: skip
 
     def __init__(
@@ -102,7 +104,8 @@ class SunfirePeer:
         self.requests: PostboxWriter | None = None
         self.area = area
         self.pair: Store | None = None
-        self.sent: deque[tuple[int, int, Grant | None]] = deque()
+        self.acknowledged = 0
+        self.longer: deque[tuple[int, int, Grant | None]] = deque()
         self.remote_pair: BarrierImport | None = None
         self.replies = PostboxWriter(layout.replies_at, layout.reply_postboxes, keep=keep)
         self.answered: deque[int] = deque()
@@ -110,3 +113,8 @@ class SunfirePeer:
         self.emptied = 0
         self.safe = 0
         self.segment: BarrierImport | None = None
+
+    @property
+    def unacknowledged(self) -> int:
+        """How many request postboxes it may not have acknowledged."""
+        return self.requests.tail - self.acknowledged if self.requests is not None else 0

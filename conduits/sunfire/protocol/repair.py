@@ -164,8 +164,8 @@ class StoreRepair:
             transport.reclaim(area)
         for peer in list(transport.peers.values()):
             there = peer.area.remote if peer.requests is not None else None
-            if there is not None and peer.requests is not None and peer.sent:
-                yield from self._safely(peer, there, peer.requests.again(peer.sent[0][0]))
+            if there is not None and peer.requests is not None and peer.unacknowledged:
+                yield from self._safely(peer, there, peer.requests.again(peer.acknowledged))
             if peer.remote_pair is not None:
                 yield from self._answers(peer, peer.remote_pair)
 

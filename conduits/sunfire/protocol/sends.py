@@ -100,8 +100,7 @@ class Sends:
         if rest:
             self._kernel.soon(end, self._act)  # as `_stored`, in which a call would cost
         else:
-            then = self._then
-            then()
+            self._then()
 
     def _stored(self, end: int) -> None:
         """The CPU has given a run away that was not simply under way."""
@@ -111,8 +110,7 @@ class Sends:
         if self._rest:
             self._kernel.soon(max(end, self._kernel.now), self._act)
         else:
-            then = self._then
-            then()
+            self._then()
 
     # -- requests ------------------------------------------------------------------------------
 
@@ -128,9 +126,7 @@ class Sends:
             self._begin_long(peer, message, then)
             return
         if nbytes + len(message.args) <= SINGLE:
-            first = postboxes.tail
             stores: Stores = [postboxes.place_single(message)]
-            peer.sent.append((first, 1, None))
             peer.room += self._largest - 1
         else:
             head = header.pack(message)
@@ -155,7 +151,8 @@ class Sends:
         first = postboxes.tail
         stores = postboxes.place(wire.pack(head, form, first))
         count = postboxes.tail - first
-        peer.sent.append((first, count, grant))
+        if count > 1 or grant is not None:
+            peer.longer.append((first, count, grant))
         peer.room += self._largest - count
         self._transport.freed()
         return stores

@@ -124,16 +124,24 @@ class SunfireTransport(TransportWithWork):
     def reclaim(self, area: RemoteArea) -> None:
         """Take back what receivers on a host have acknowledged."""
         for each in area.peers:
-            while each.sent and self._acknowledged(each, *each.sent[0][:2]):
-                _, count, grant = each.sent.popleft()
-                self.cpu.charge(count * c.RECLAIM_PS)
+            while each.unacknowledged:
+                longer, count, grant = each.longer, 1, None
+                is_longer = bool(longer) and longer[0][0] == each.acknowledged
+                if is_longer:
+                    _, count, grant = longer[0]
+                if not self._acknowledged(each, count):
+                    break
+                if is_longer:
+                    longer.popleft()
+                each.acknowledged += count
                 each.room += count
+                self.cpu.charge(count * c.RECLAIM_PS)
                 if grant is not None:
                     area.pool.acknowledge(grant)
 
-    def _acknowledged(self, peer: SunfirePeer, first: int, count: int) -> bool:
-        """Return whether all acknowledgements of some request postboxes have landed."""
-        queue, pair = self.layout.postboxes, peer.pair
+    def _acknowledged(self, peer: SunfirePeer, count: int) -> bool:
+        """Return whether the acknowledgements of so many more request postboxes have landed."""
+        queue, pair, first = self.layout.postboxes, peer.pair, peer.acknowledged
         assert pair is not None
         for number in range(first, first + count):
             if pair.read(number % queue * LINE, 1)[0] != ack_byte(number, queue):
@@ -265,7 +273,7 @@ class SunfireTransport(TransportWithWork):
     def slot_holders(self, dest: int) -> tuple[int, ...]:
         """Return the rank itself, and those on its host that have not emptied postboxes or blocks."""
         area = self.areas.get(self.config.cluster.hosts[dest])
-        others = [peer.rank for peer in area.peers if peer.sent and peer.rank != dest] if area else []
+        others = [peer.rank for peer in area.peers if peer.unacknowledged and peer.rank != dest] if area else []
         return (dest, *others)
 
     def undelivered(self) -> int:

@@ -92,6 +92,27 @@ def test_bytes_travel_and_are_counted_without_a_conduit():
     assert (counts[2]["bus_bytes"], counts[2]["link_bytes"], counts[2]["dma_transfers"]) == (544, 0, 0)
 
 
+def test_a_card_that_is_never_quiet_forgets_what_is_over():
+    kernel = Kernel()
+    cluster = build(kernel, (0, 0, 2), SciMachine(torus=(4,)))
+    segment = cluster.process(2).create_segment(7, 4096)
+    segment.export()
+    kept = []
+
+    def body(rank):
+        async def stores():
+            driver = cluster.process(rank)
+            mapping = driver.map(driver.connect(2, 7))
+            for _ in range(300):
+                await until_done(kernel, lambda then: driver.store(mapping, 0, bytes(640), then))
+                kept.append(len(driver.adapter._runs))
+
+        return stores
+
+    simulate(kernel, body(0), body(1))
+    assert max(kept) < 20
+
+
 # -- in a job --------------------------------------------------------------------------------------------
 
 SHARED = {

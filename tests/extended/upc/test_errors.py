@@ -231,3 +231,16 @@ def test_threads_that_allocate_different_sizes_are_named():
     words = r"\At\.all_alloc: rank 0 called t\.all_alloc\(shape=\(20,\), .* at .*test_errors.py:\d+, but rank 1 called "
     with pytest.raises(conduit.BadRequest, match=words):
         upc.run(main, threads=2)
+
+
+def test_two_calls_of_all_alloc_that_differ_and_take_the_same_room_are_told_with_their_lines():
+    async def main(t):
+        await t.all_alloc(10 + t.MYTHREAD, dtype="f8")
+
+    with pytest.raises(conduit.BadRequest) as caught:
+        upc.run(main, threads=3)
+    at = f"at {__file__}:{main.__code__.co_firstlineno + 1}"
+    assert str(caught.value) == (
+        f"t.all_alloc: rank 0 called t.all_alloc(shape=(10,), dtype=float64, block=4) {at}, but rank 1 called "
+        f"t.all_alloc(shape=(11,), dtype=float64, block=4) {at}; call it with the same arguments on every thread"
+    )
