@@ -20,6 +20,7 @@ from conduit.words import is_a
 Handler: TypeAlias = Callable[..., object]
 
 MOST = 255
+_PLAIN = (FunctionType, MethodType)
 _SHOWN = 8  # names in an error: layers have dozens
 WAITS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 
@@ -143,15 +144,18 @@ def _name(handler: object) -> str:
 
 def _is_plain(handler: Any) -> bool:
     """Say, at a glance, whether `handler` is an ordinary function or method with a name."""
-    function = handler.__func__ if type(handler) is MethodType else handler
-    if type(function) is not FunctionType:
+    kind = type(handler)
+    if kind not in _PLAIN:
         return False
-    code = function.__code__
+    try:
+        code = handler.__code__  # of a method that of its function
+    except AttributeError:  # a method of an object that can be called
+        return False
     return (
-        not code.co_flags & WAITS
-        and function.__name__ != "<lambda>"
-        and code.co_argcount > (type(handler) is MethodType)
+        code.co_argcount > (kind is MethodType)
         and not code.co_kwonlyargcount
+        and not code.co_flags & WAITS
+        and handler.__name__ != "<lambda>"
     )
 
 
