@@ -949,8 +949,9 @@ def _flags_of(call: str, predicate: object) -> int:
     """Return the flags of the code that a call of `predicate` begins with."""
     code = code_of(predicate)
     if code is None:
+        what = "its `is_set`, or another" if hasattr(predicate, "is_set") else "a"
         raise BadRequest(
-            f"{call}: predicate={arguments.shown(predicate)} cannot be called; pass a function of no arguments, "
+            f"{call}: predicate={arguments.shown(predicate)} cannot be called; pass {what} function of no arguments, "
             "`lambda: ...`, which is called again and again"
         )
     return code.co_flags

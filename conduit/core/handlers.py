@@ -20,6 +20,7 @@ from conduit.words import is_a
 Handler: TypeAlias = Callable[..., object]
 
 MOST = 255
+_PLAIN = (FunctionType, MethodType)
 _SHOWN = 8  # names in an error: layers have dozens
 WAITS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 
@@ -44,16 +45,18 @@ class HandlerTable:
             return self.indices[handler]
         except (KeyError, TypeError):
             raise BadRequest(
-                f"{call}: handler={describe(handler)} {self._not_attached(handler)} ({self._attached(handler)})"
+                f"{call}: handler={describe(handler)} {self._not_attached(call, handler)} ({self._attached(handler)})"
             ) from None
 
-    def _not_attached(self, handler: object) -> str:
+    def _not_attached(self, call: str, handler: object) -> str:
         """Say why something is no attached handler, and what to do."""
         if callable(handler):
             return "is not attached on this rank; pass it to `await ep.attach(...)` first"
         for function, name in self.entries:
             if name == handler:
                 return f"{is_a(handler)}; pass the function itself, {name}, of {place_of(function)}"
+        if isinstance(handler, int) and ".reply" in call:
+            return f"{is_a(handler)}; a reply goes to who has sent and has no dest: begin with the function itself"
         return f"{is_a(handler)}; pass the function itself, as it was given to `await ep.attach(...)`"
 
     def names(self) -> list[str]:
@@ -141,15 +144,18 @@ def _name(handler: object) -> str:
 
 def _is_plain(handler: Any) -> bool:
     """Say, at a glance, whether `handler` is an ordinary function or method with a name."""
-    function = handler.__func__ if type(handler) is MethodType else handler
-    if type(function) is not FunctionType:
+    kind = type(handler)
+    if kind not in _PLAIN:
         return False
-    code = function.__code__
+    try:
+        code = handler.__code__  # of a method that of its function
+    except AttributeError:  # a method of an object that can be called
+        return False
     return (
-        not code.co_flags & WAITS
-        and function.__name__ != "<lambda>"
-        and code.co_argcount > (type(handler) is MethodType)
+        code.co_argcount > (kind is MethodType)
         and not code.co_kwonlyargcount
+        and not code.co_flags & WAITS
+        and handler.__name__ != "<lambda>"
     )
 
 

@@ -97,6 +97,8 @@ def hint(error: BaseException) -> str:
             return _of_another(error) or misuse(error, is_ours)
         case ValueError() if str(error) == "operation forbidden on released memoryview object":
             return _RELEASED
+        case OverflowError() if str(error).endswith("out of bounds for uint8"):
+            return into_bytes(error, is_ours)
         case ValueError() if text := many_truths(error):
             return text
         case ValueError() if str(error).startswith("invalid literal for int() with base 10: "):

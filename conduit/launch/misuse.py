@@ -143,9 +143,9 @@ def misuse(error: TypeError, ours: Callable[[object], bool]) -> str:
         )
     if "__aiter__" in text and "got coroutine" not in text:
         node = failed.tree.iter if isinstance(failed.tree, ast.AsyncFor) else failed.tree
-        return (
-            f"{_shown(node)} is an ordinary iterator: write `for`, not `async for`" if failed.calls_ours(node) else ""
-        )
+        if failed.calls_ours(node):
+            return f"{_shown(node)} is an ordinary iterator: write `for`, not `async for`"
+        return _of_kind(failed, node, "async for")
     if text.startswith("'int' object ") and text.endswith(_INDEXED) and (made := _index_of_made(failed)):
         return made
     if "not subscriptable" in text and isinstance(failed.tree, ast.Subscript):
@@ -255,13 +255,25 @@ def into_bytes(error: BaseException, ours: Callable[[object], bool]) -> str:
         case _:
             return ""
     array = failed.value(place.value) if failed is not None else None
-    if not isinstance(array, np.ndarray) or array.dtype != np.uint8:
+    if failed is None or not isinstance(array, np.ndarray) or array.dtype != np.uint8:
         return ""
-    text = ".encode()" if re.search(r": '", str(error)) else ""
+    if isinstance(error, OverflowError) and not _stores_text(failed, place):
+        return ""
+    text = ".encode()" if re.search(r": '", str(error)) or _stores_text(failed, place) is str else ""
     return (
         f"{ast.unparse(place.value)} is an array of numbers: write `{ast.unparse(place)} = "
         f"numpy.frombuffer(data{text}, 'u1')`"
     )
+
+
+def _stores_text(failed: ProgramNode, place: ast.Subscript) -> type | None:
+    """Return whether a line stores a str or bytes, of digits say, in a part of an array; None: something else."""
+    for each in written.nodes(failed.frame.f_code):
+        match each:
+            case ast.Assign(targets=[ast.Subscript() as target], value=given) if target.lineno == place.lineno:
+                value = given.value if isinstance(given, ast.Constant) else failed.value(given)
+                return next((kind for kind in (str, bytes) if isinstance(value, kind)), None)
+    return None
 
 
 def _count(failed: ProgramNode, name: str) -> str:
@@ -430,6 +442,8 @@ def _awaited(failed: ProgramNode, node: ast.AST) -> str:
         return f"{_shown(node)} is a method: call it, `await {_called_as(failed, node)}`"
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Await):
         return f"{_shown(node)} is there at once, its `await` is inside: write it without the outer `await`"
+    if isinstance(node, ast.Subscript) and isinstance(failed.value(node.value), np.ndarray):
+        return f"{_shown(node)} is an element of an array, which is there at once: write it without `await`"
     if isinstance(node, ast.List | ast.Tuple):
         return "a list cannot be awaited: await its calls one by one, or start each in a nursery of Trio"
     value = failed.value(node)

@@ -190,10 +190,12 @@ def _on_purpose(error: BaseException) -> bool:
     calls = last.co_filename == checked_call.__file__ or last.co_name in ("coroutine_or_error", "block_until")
     lacks_arguments = isinstance(error, TypeError) and calls
     no_such_name = isinstance(error, AttributeError) and last.co_name == "__getattr__" and is_own(last.co_filename)
+    no_room = isinstance(error, OSError) and last.co_name == "write" and is_own(last.co_filename)  # of `print`
     return (
         isinstance(error, ConduitError | BaseExceptionGroup | KeyboardInterrupt)
         or lacks_arguments
         or no_such_name
+        or no_room
         or is_of_predicate(error)
     )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import conduit
+from conduit.words import is_a
 from extended.checks import shown
 from extended.mistaken_operations import refuse_reduction, write_instead
 
@@ -57,6 +58,11 @@ class Operator:
 
     def __init__(self, call: str, op: object, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
         function: Any = NAMED.get(op) if isinstance(op, str) else op
+        if isinstance(op, np.ndarray | list | bytearray | memoryview):
+            raise conduit.BadRequest(
+                f"{call}: op {is_a(op)} and no operation; the call returns the result, and fills memory that is given "
+                "by name: out="
+            )
         if not callable(function):
             raise conduit.BadRequest(
                 f"{call}: op={shown(op)} is no operation; {write_instead(op, NAMED)}give one of {', '.join(NAMED)}, "

@@ -55,6 +55,7 @@ class SharedArray:
         "sort": "read it, change it, store it, on one thread: `copy = await a[:]; copy.sort(); a[:] = copy`",
         "fill": "write `a[:] = value` on one thread, or `a.local.fill(value)` on each",
         "put": "write `a[i] = value`",
+        "async for": "write `for value in await a[:]`",
         **dict.fromkeys(
             ("swap", "max_at", "min_at", "fetch_max", "fetch_min"),
             "write `await a.compare_swap(i, expected, new)`, again with what it gives until that is `expected`",

@@ -11,6 +11,7 @@ from extended.dropped import refuse_dropped
 from extended.front_ends import integer, public
 from extended.upc import arguments
 from extended.upc.allocation import UpcAllocation
+from extended.upc.array import SharedArray
 from extended.upc.collectives import UpcCollectives
 from extended.upc.locks import SharedLock
 from extended.upc.places import Bytes
@@ -42,10 +43,14 @@ def _own_words() -> Iterator[None]:
     try:
         yield
     except (conduit.BadRequest, BarrierMismatch) as error:
-        text = str(error)
-        for theirs, own in _WORDS.items():
-            text = text.replace(theirs, own)
-        raise type(error)(text) from None
+        raise _in_own_words(error) from None
+
+
+def _in_own_words(error: conduit.ConduitError) -> conduit.ConduitError:
+    text = str(error)
+    for theirs, own in _WORDS.items():
+        text = text.replace(theirs, own)
+    return type(error)(text)
 
 
 class Thread(UpcAllocation, Bytes, UpcCollectives):
@@ -95,6 +100,11 @@ class Thread(UpcAllocation, Bytes, UpcCollectives):
         for each in range_arguments:
             if isinstance(each, Read):
                 raise each.refusal("as a number")
+            if isinstance(each, SharedArray):
+                raise conduit.BadRequest(
+                    "t.forall: it takes start, stop and step, and this is a shared array; write `a.forall()` of the "
+                    "array for the indices of its elements on this thread"
+                )
         try:
             wanted = range(*range_arguments)
         except (TypeError, ValueError) as error:
@@ -120,7 +130,10 @@ class Thread(UpcAllocation, Bytes, UpcCollectives):
             extended.BarrierMismatch: threads gave different ids.
         """
         await self.runtime.fence()
-        await self.extended.barrier(id, called="t.barrier" if id is None else f"t.barrier({id})")
+        try:
+            await self.extended.barrier(id, called="t.barrier" if id is None else f"t.barrier({id})")
+        except (conduit.BadRequest, BarrierMismatch) as error:
+            raise _in_own_words(error) from None
 
     @public("t")
     async def notify(self, id: int | None = None) -> None:

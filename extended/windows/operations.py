@@ -175,7 +175,7 @@ class Operations:
     async def accumulate(self, call: Call, rank: int, start: int, what: Change, cost: str) -> None:
         """Begin an accumulate of any kind."""
         stop = start + what.nbytes
-        undo = await self._enter(call, rank, what.code, start, stop)
+        undo = await self._enter(call, rank, what.code, start, stop, what.kind)
         try:
             self.charge(cost)
             await self._after(call, rank, start, stop, what.commutes)
@@ -206,7 +206,9 @@ class Operations:
             member.rank, member.slot, start, what.code, what.kind, what.given, what.count, what.out
         )
 
-    async def _enter(self, call: Call, rank: int, what: int, start: int, stop: int) -> Callable[[], object]:
+    async def _enter(
+        self, call: Call, rank: int, what: int, start: int, stop: int, kind: int = 0
+    ) -> Callable[[], object]:
         """Refuse an access outside its epoch, or one that conflicts with another of this rank; remember it.
 
         Returns:
@@ -217,7 +219,7 @@ class Operations:
             await self._hold(rank, call.name)
         if not self._checks or start == stop:
             return _nothing
-        record = AccessRecord(call, self._part.rank, what, start, stop)
+        record = AccessRecord(call, self._part.rank, what, start, stop, kind)
         accesses = self._accesses.setdefault(rank, Accesses())
         other = accesses.conflict(record)
         if other is not None:

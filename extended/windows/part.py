@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from extended.windows.errors import WindowError
-from extended.windows.records import Accesses
+from extended.windows.records import GET, PUT, Accesses
 
 if TYPE_CHECKING:
     import numpy as np
@@ -100,7 +100,10 @@ class Part:
 
 def conflict(new: AccessRecord, other: AccessRecord, target: int, epoch: str) -> WindowError:
     """Return the error for two accesses that conflict."""
+    accumulates = not {PUT, GET} & {new.what, other.what}
+    typed = accumulates and new.differs_in_type(other)
     return WindowError(
-        f"{new.text()} conflicts with {other.text()}: both are to the window of rank {target} in {epoch}; "
-        "let a synchronisation come between them, or use accumulates of one operation"
+        f"{new.text(typed=typed)} conflicts with {other.text(typed=typed)}: both are to the window of rank {target} in "
+        f"{epoch}; let a synchronisation come between them, or use accumulates of one "
+        f"{'dtype' if typed else 'operation'}"
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from extended.windows.calls import Call
-from extended.windows.operators import COMPARE_AND_SWAP, NO_OP, OPS
+from extended.windows.operators import COMPARE_AND_SWAP, DTYPES, NO_OP, OPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +24,8 @@ PUT, GET = 254, 255
 _NAMES = (
     "win.Put", "win.Get", "win.Accumulate", "win.Get_accumulate", "win.Fetch_and_op", "win.Compare_and_swap",
 )  # fmt: skip
-_HEAD = Struct("<BBQQIB")  # what, name, start, stop, line, bytes of the file's name
+_HEAD = Struct("<BBQQIB")  # what and kind, name, start, stop, line, bytes of the file's name
+_KINDS = len(DTYPES)  # an operation's code and a type share a byte, below PUT
 _MOST_NAME = 255
 
 
@@ -38,6 +39,7 @@ class AccessRecord:
         what: PUT, GET, or the code of the accumulate's operation.
         start: offset of the first byte.
         stop: offset behind the last.
+        kind: which of `DTYPES` an accumulate's elements are of; 0 for others.
     """
 
     call: Call
@@ -45,6 +47,7 @@ class AccessRecord:
     what: int
     start: int
     stop: int
+    kind: int = 0
 
     def conflicts(self, other: AccessRecord) -> bool:
         """Say whether two accesses that overlap must not be in one epoch."""
@@ -53,12 +56,17 @@ class AccessRecord:
             return True
         if GET in (mine, others):
             return mine != others
-        return mine != others and NO_OP.code not in (mine, others)
+        return self.differs_in_type(other) or (mine != others and NO_OP.code not in (mine, others))
 
-    def text(self) -> str:
-        """Return how messages show it."""
-        op = "" if self.what in (PUT, GET, COMPARE_AND_SWAP) else f" (op={OPS[self.what].name})"
-        return f"{self.call}{op} of rank {self.rank}, bytes {self.start} to {self.stop - 1}"
+    def differs_in_type(self, other: AccessRecord) -> bool:
+        """Say whether two accumulates are of elements of different types; two that only read may be."""
+        return self.kind != other.kind and (self.what, other.what) != (NO_OP.code, NO_OP.code)
+
+    def text(self, *, typed: bool = False) -> str:
+        """Return how messages show it, on demand with the type of its elements."""
+        op = "" if self.what in (PUT, GET, COMPARE_AND_SWAP) else f"op={OPS[self.what].name}"
+        said = ", ".join(filter(None, [op, f"dtype {DTYPES[self.kind]}" if typed else ""]))
+        return f"{self.call}{f' ({said})' if said else ''} of rank {self.rank}, bytes {self.start} to {self.stop - 1}"
 
 
 class Accesses:
@@ -97,7 +105,7 @@ class Accesses:
         if (
             latest is not None
             and latest.stop == new.start
-            and (latest.what, latest.rank, latest.call) == (new.what, new.rank, new.call)
+            and (latest.what, latest.kind, latest.rank, latest.call) == (new.what, new.kind, new.rank, new.call)
         ):
             latest.stop = new.stop
             undo = partial(setattr, latest, "stop", new.start)
@@ -129,7 +137,8 @@ def packed(records: Sequence[AccessRecord], room: int) -> Iterator[bytes]:
     for record in records:
         # Of a path that is too long the end says more than the beginning.
         name = record.call.file.encode()[-min(_MOST_NAME, room - _HEAD.size) :].decode(errors="ignore").encode()
-        head = record.what, _NAMES.index(record.call.name), record.start, record.stop, record.call.line, len(name)
+        what = record.what if record.what in (PUT, GET) else record.what * _KINDS + record.kind
+        head = what, _NAMES.index(record.call.name), record.start, record.stop, record.call.line, len(name)
         one = _HEAD.pack(*head) + name
         if message and len(message) + len(one) > room:
             yield message
@@ -143,9 +152,10 @@ def unpacked(payload: memoryview, rank: int) -> list[AccessRecord]:
     """Return the records of a message from a rank of the window."""
     data, at, found = bytes(payload), 0, []
     while at < len(data):
-        what, name, start, stop, line, length = _HEAD.unpack_from(data, at)
+        first, name, start, stop, line, length = _HEAD.unpack_from(data, at)
+        what, kind = (first, 0) if first in (PUT, GET) else divmod(first, _KINDS)
         at += _HEAD.size
         call = Call(_NAMES[name], data[at : at + length].decode(), line)
-        found.append(AccessRecord(call, rank, what, start, stop))
+        found.append(AccessRecord(call, rank, what, start, stop, kind))
         at += length
     return found

@@ -1,6 +1,9 @@
 """What `conduit run` shows of a program that fails: the exact words, and no line of this package."""
 
+import os
 import re
+import subprocess
+import sys
 import textwrap
 
 import numpy as np
@@ -252,6 +255,19 @@ def test_a_type_error_inside_a_handler_is_its_own(shown):
     assert text.startswith(TOP + '  File "prog.py", line 3, in h\n    int(1, 2, 3)\nTypeError: ')
     assert "\nin handler 'h' on rank 0, for a request from rank 0\nraised by rank 0 at T s\n" in text
     assert "takes" not in text.splitlines()[-1]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no file that takes nothing")
+def test_a_print_for_which_there_is_no_room_is_the_programs_line(tmp_path):
+    (tmp_path / "prog.py").write_text("async def main(ep):\n    print('hello', flush=True)\n")
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "conduit", "run", "prog.py", "--ranks", "1"],
+            cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120,
+        )  # fmt: skip
+    assert "OSError: [Errno 28] No space left on device\n" in ended.stderr
+    assert '  File "prog.py", line 2, in main\n' in ended.stderr
+    assert "conduit/launch" not in ended.stderr
 
 
 def test_what_a_handler_raises_is_said_once(shown):

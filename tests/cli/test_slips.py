@@ -685,6 +685,41 @@ LINES = {
         NOT_AWAITED.format("in an assignment with an operator") + ", and `await a.add_at(i, v)` where `a[i] += v` was "
         "meant"
     ),
+    UPC + "await t.notify()\n    await t.barrier()": (
+        "conduit.errors.BadRequest: t.barrier: this thread has notified the barrier and not yet waited for it; call "
+        "t.wait first"
+    ),
+    UPC + "for i in t.forall(a): pass": (
+        "conduit.errors.BadRequest: t.forall: it takes start, stop and step, and this is a shared array; write "
+        "`a.forall()` of the array for the indices of its elements on this thread"
+    ),
+    EXTENDED + "import numpy as np\n    await x.all_reduce(np.ones(5), np.zeros(5))": (
+        "conduit.errors.BadRequest: x.all_reduce: op is a ndarray and no operation; the call returns the result, and "
+        "fills memory that is given by name: out="
+    ),
+    EXTENDED + "await x.reduce([1, 2], [0, 0])": (
+        "conduit.errors.BadRequest: x.reduce: op is a list and no operation; the call returns the result, and fills "
+        "memory that is given by name: out="
+    ),
+    UPC + "await a.local[0]": (
+        "a.local[0] is an element of an array, which is there at once: write it without `await`"
+    ),
+    UPC + "async for v in a: pass": "a is a SharedArray: write `for value in await a[:]`",
+    CORE + "import trio\n    await ep.block_until(trio.Event())": (
+        "conduit.errors.BadRequest: ep.block_until: predicate=<trio.Event object> cannot be called; pass its `is_set`, "
+        "or another function of no arguments, `lambda: ...`, which is called again and again"
+    ),
+    CORE + "ep.segment[:8] = b'12345678'": (
+        "ep.segment is an array of numbers: write `ep.segment[:8] = numpy.frombuffer(data, 'u1')`"
+    ),
+    CORE + "text = '12345678'\n    ep.segment[:8] = text": (
+        "ep.segment is an array of numbers: write `ep.segment[:8] = numpy.frombuffer(data.encode(), 'u1')`"
+    ),
+    CORE + "def g(token): token.reply_short(token.rank, h, 1)\n    await ep.attach(g)\n    "
+    "await ep.request_short(0, g)": (
+        "conduit.errors.BadRequest: token.reply_short: handler=0 is an int; a reply goes to who has sent and has no "
+        "dest: begin with the function itself (attached: h, g)"
+    ),
     # What a call that was not awaited would have given.
     MPI + "await comm.Isend(b, dest=0).Wait()": (
         "comm.Isend(b, dest=0) at prog.py:6 was called but never awaited, so it did nothing; write `await (await "
@@ -732,6 +767,10 @@ def test_a_slip_is_told_what_to_write_and_ends_in_the_users_line(shown, source):
 def test_a_slip_of_a_beginner_is_told_at_the_end(shown, source, said):
     words = ["5"] if "main(ep, n)" in source else []
     assert shown(source, "--", *words)[-1] == said
+
+
+def test_a_number_that_a_byte_does_not_hold_is_no_text(shown):
+    assert shown(CORE + "ep.segment[0] = 300")[-1].startswith("raised by rank ")
 
 
 def test_windows_of_mpi4py_itself_are_told_whose_they_are():

@@ -161,6 +161,50 @@ def test_the_text_names_both_lines_and_operations():
     )
 
 
+def test_accumulates_of_two_types_conflict():
+    """Of one rank and of two, whatever they do; reads by NO_OP alone do not."""
+
+    async def main(ep, same):
+        win = await made(ep)
+        await win.Fence()
+        if ep.rank == 1 or same:
+            await win.Accumulate(np.ones(1, "i8"), 0)
+        if ep.rank == 0:
+            await win.Accumulate(np.ones(1, "f8"), 0)
+        await win.Fence()
+
+    line = main.__code__.co_firstlineno
+    for same, first, other in ((True, ("float64", 0, 6), ("int64", 0, 4)), (False, ("int64", 1, 4), ("float64", 0, 6))):
+        with pytest.raises(WindowError) as caught:
+            conduit.run(main, same, ranks=1 if same else 2, conduit="loggp")
+        texts = [
+            f"win.Accumulate at {__file__}:{line + at} (op=SUM, dtype {dtype}) of rank {rank}, bytes 0 to 7"
+            for dtype, rank, at in (first, other)
+        ]
+        told = [
+            f"{one} conflicts with {two}: both are to the window of rank 0 in one epoch between two fences; let a "
+            "synchronisation come between them, or use accumulates of one dtype"
+            for one, two in (texts, texts[::-1])
+        ]
+        assert str(caught.value).splitlines()[0] in told
+
+
+def test_reads_of_two_types_do_not_conflict_but_beside_an_accumulate():
+    async def main(ep):
+        win = await made(ep)
+        await win.Fence()
+        await win.Get_accumulate(None, np.zeros(1, "i8"), 0, op=NO_OP)
+        await win.Get_accumulate(None, np.zeros(1, "f8"), 0, op=NO_OP)
+        with pytest.raises(WindowError, match=r"\(op=SUM, dtype int32\) .* \(op=NO_OP, dtype int64\) of rank 0"):
+            await win.Accumulate(np.ones(1, "i4"), 0)
+        with pytest.raises(WindowError, match=r"Compare_and_swap at .*:\d+ \(dtype int32\) of rank 0"):
+            await win.Compare_and_swap(*np.zeros((3, 1), "i4"), 0)
+        await win.Fence()
+        await win.Free()
+
+    conduit.run(main, ranks=1, conduit="loggp")
+
+
 def test_a_flush_keeps_accesses_apart(network):
     """Of one rank, and of two that hold the lock together, where a message tells that the flush is over."""
     heard = {}
@@ -282,11 +326,16 @@ def test_accesses_are_found_as_if_all_were_looked_at(steps):
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 1 << 40), st.text(max_size=300), st.integers(0, 9999))))
 def test_accesses_travel_whole(steps):
     names = ["win.Put", "win.Get", "win.Accumulate", "win.Get_accumulate", "win.Fetch_and_op", "win.Compare_and_swap"]
-    records = [AccessRecord(Call(names[n], file, line), 3, n, start, start + 1) for n, start, file, line in steps]
+    records = [
+        AccessRecord(
+            Call(names[n], file, line), 3, (PUT, GET, 0, 1, NO_OP.code, 12)[n], start, start + 1, line % 16 * (n > 1)
+        )
+        for n, start, file, line in steps
+    ]
     messages = list(packed(records, 300))
     assert all(len(message) <= 300 for message in messages)
     found = [record for message in messages for record in unpacked(memoryview(message), 3)]
-    assert [(r.call.name, r.call.line, r.what, r.start, r.stop, r.rank) for r in found] == [
-        (r.call.name, r.call.line, r.what, r.start, r.stop, 3) for r in records
+    assert [(r.call.name, r.call.line, r.what, r.kind, r.start, r.stop, r.rank) for r in found] == [
+        (r.call.name, r.call.line, r.what, r.kind, r.start, r.stop, 3) for r in records
     ]
     assert all(r.call.file.endswith(f.call.file) for r, f in zip(records, found, strict=True))
