@@ -82,6 +82,15 @@ class Guard(list[Any]):
         self.clear()
 
 
+    def refuse(self) -> str:
+        """Forgive the call, and return it as the program has written it, for that other error."""
+        if not self:
+            return ""
+        _, call, code, lasti, *_ = _told(self)
+        self.forgive()
+        return written.call(code, lasti, _name(call))
+
+
 def _told(unused: Guard) -> Sequence[Any]:
     """Return what a guard has: endpoint, name of the call, code, f_lasti."""
     first = unused[0]
