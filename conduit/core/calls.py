@@ -81,7 +81,6 @@ class Guard(list[Any]):
             _close_quietly(coroutine)
         self.clear()
 
-
     def refuse(self) -> str:
         """Forgive the call, and return it as the program has written it, for that other error."""
         if not self:

@@ -633,7 +633,8 @@ LINES = {
     UPC + "f'{a[0]:.2f}'": NOT_AWAITED.format("a[0]", "as text"),
     UPC + "a[0] == 0": NOT_AWAITED.format("a[0]", "in a comparison"),
     UPC + "a[0] += 1": (
-        NOT_AWAITED.format("a[0]", "in an assignment with an operator") + ", and `await a.add_at(i, v)` where `a[i] += v` was "
+        NOT_AWAITED.format("a[0]", "in an assignment with an operator")
+        + ", and `await a.add_at(i, v)` where `a[i] += v` was "
         "meant"
     ),
     # What a call that was not awaited would have given.

@@ -51,7 +51,7 @@ def test_the_indices_of_local_elements_are_made_once():
 
     async def main(t):
         a = await t.all_alloc(10)
-        with pytest.raises(ValueError, match="^assignment destination is read-only$"):
+        with pytest.raises(ValueError, match=r"^assignment destination is read-only$"):
             a.local_index[0] = 3
         return a.local_index is a.local_index, a.local_index.tolist()
 
