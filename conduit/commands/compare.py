@@ -118,16 +118,16 @@ def compare(
         return 0
     calls = list(_calls(command or ("testam",), conduit or ("sci",), sweep, options, args))
     folder = _folder(out)
-    results = []
+    results, status, made = [], 0, []
     for call in calls:
+        made.append(" ".join(["conduit", *map(quote, call.words)]))
         status, found = _measure(call)
-        if status:
-            return status
         results += found
-    if not output.is_first():
-        return 0
-    _write(results, folder, [" ".join(["conduit", *map(quote, call.words)]) for call in calls])
-    return 0
+        if status:  # what was measured till then is kept, as benchmarks do
+            break
+    if output.is_first() and (results or not status):
+        _write(results, folder, made)
+    return status
 
 
 def _check_alone(measuring: Mapping[str, object], files: Sequence[Path], diff: object) -> None:
@@ -237,7 +237,7 @@ def _is_hidden(part: object) -> bool:
 
 
 def _measure(call: _Call) -> tuple[int, list[BenchmarkResult]]:
-    """Run a benchmark as its own command does; return its status and its results."""
+    """Run a benchmark as its own command does; return its status and its results, those before an end of it too."""
     from conduit.commands.cli import call as run  # which imports this command by its name alone
 
     if sys.stderr.isatty():
@@ -246,12 +246,12 @@ def _measure(call: _Call) -> tuple[int, list[BenchmarkResult]]:
         file = Path(folder, "results.json")
         with redirect_stdout(StringIO()), writing_for_itself():
             status = run([*call.words, "--json", str(file)])
-        if status or not output.is_first():  # the others have written nothing
+        if not output.is_first() or (status and not file.exists()):  # who has written nothing
             return status, []
         contents = json.loads(file.read_text(encoding="utf-8"))
     for content, swept in zip(contents, call.swept, strict=False):
         content["swept"] = dict(zip(("option", "value", "conduit"), swept, strict=True))
-    return 0, [from_json(content) for content in contents]
+    return status, [from_json(content) for content in contents]
 
 
 # Writing

@@ -58,7 +58,7 @@ class JobProgress:
         now = max(each.now for each in self.endpoints)
         clock = f", virtual time {now * 1e3:.3f} ms" if some.simulated else ""
         of = f"{self.returned} of {many(some.size, 'rank')} have returned"
-        return f"{seconds:.0f} s{clock}, {requests} requests, {of}"
+        return f"{seconds:.0f} s{clock}, {many(requests, 'request')}, {of}"
 
 
 class _Erasing(Noting):

@@ -476,9 +476,15 @@ def _is_time(word: str) -> bool:
 
 @contextmanager
 def _report_in(path: Path | None) -> Iterator[None]:
-    """Write the report of what ends the job to a file, if one is wanted and there is a report."""
+    """Write the report of what ends the job to a file, if one is wanted and there is a report.
+
+    Where there is none, an older report there may be taken for one of this job.
+    """
+    older = path is not None and path != STANDARD_OUTPUT and path.is_file() and path.stat().st_size > 0
     try:
         yield
+        if older and output.is_first():
+            terminal.tell(f"{path} is left from before: this job came to its end, and has no report")
     except BaseException as exc:
         report = getattr(exc, "report", None)
         if path is not None and isinstance(report, Report):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import re
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from inspect import CO_COROUTINE, CO_ITERABLE_COROUTINE
@@ -33,6 +34,11 @@ _HELD = 1000
 
 MOST_FORGOTTEN = 1000
 """Calls that a rank may forget before the next one raises: a loop that awaits nothing would go on for ever."""
+
+
+_MADE = re.compile(r"(?P<made>.+ at .+) was called( \d+ times)? but never awaited", re.DOTALL)
+_OTHERS = 4
+"""Forgotten calls beside the first that are told with their lines."""
 
 
 class Caller(Protocol):
@@ -75,6 +81,14 @@ class Guard(list[Any]):
         for coroutine in self[4:]:
             _close_quietly(coroutine)
         self.clear()
+
+    def refuse(self) -> str:
+        """Forgive the call, and return it as the program has written it, for that other error."""
+        if not self:
+            return ""
+        _, call, code, lasti, *_ = _told(self)
+        self.forgive()
+        return written.call(code, lasti, _name(call))
 
 
 def _told(unused: Guard) -> Sequence[Any]:
@@ -142,6 +156,19 @@ def _forgotten(unused: Guard, times: int = 1, write: str = "await {}") -> str:
         f"{made} at {written.place(code, lasti)} was called{often} but never awaited, so it did nothing; "
         f"write `{write.replace('{}', made, 1)}`{_where_to_wait(code)}"
     )
+
+
+def tell_others(forgotten: Sequence[BadRequest]) -> None:
+    """Let the first of some errors for calls that were never awaited tell, once, where the others were made."""
+    first, *rest = forgotten
+    if getattr(first, "__notes__", ()):
+        return
+    made = dict.fromkeys(found["made"] for each in rest if (found := _MADE.match(str(each))))
+    known = _MADE.match(str(first))
+    others = [each for each in made if known is None or each != known["made"]]
+    if others:
+        more = len(others) - _OTHERS
+        first.add_note(f"never awaited either: {', '.join(others[:_OTHERS])}{f' and {more} more' * (more > 0)}")
 
 
 def _where_to_wait(code: CodeType) -> str:

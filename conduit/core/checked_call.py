@@ -20,7 +20,7 @@ from conduit.errors import BadRequest
 P = ParamSpec("P")
 T = TypeVar("T")
 
-Wrap = Callable[[Coroutine[Any, Any, Any], Callable[[], None]], Any]
+Wrap = Callable[[Coroutine[Any, Any, Any], Callable[[], str]], Any]
 
 CURRENT: ContextVar[Endpoint | None] = ContextVar("conduit.current", default=None)
 """The endpoint of the rank whose task runs."""
@@ -93,7 +93,7 @@ def _decorate(
         coroutine = function(*checked) if type(checked) is tuple else function(*args, **kwargs)  # type: ignore[call-arg]
         frame = _getframe(1)
         guard = Guard((endpoint, call, frame.f_code, frame.f_lasti, coroutine))
-        return _run(guard) if wrap is None else wrap(_run(guard), guard.forgive)
+        return _run(guard) if wrap is None else wrap(_run(guard), guard.refuse)
 
     vars(call)["check"] = check
     return call
@@ -121,7 +121,7 @@ def checked_call(
 def checked_call(
     check: Callable[..., tuple[Any, ...] | None] | None = None,
     *,
-    wrap: Callable[[Coroutine[Any, Any, Any], Callable[[], None]], T],
+    wrap: Callable[[Coroutine[Any, Any, Any], Callable[[], str]], T],
 ) -> Callable[[Callable[..., Coroutine[Any, Any, Any]]], Callable[..., T]]: ...
 def checked_call(check: Any = None, *, wrap: Wrap | None = None) -> Any:
     """Give an async function of a layer above the core's rules on arguments and forgotten awaits.
@@ -139,8 +139,8 @@ def checked_call(check: Any = None, *, wrap: Wrap | None = None) -> Any:
             a tuple: copies of lists that may be changed once the call has been made, say.  Else its result counts for
             nothing.
         wrap: for what is written as an expression, `a[i]`: called with the coroutine and with a plain function that
-            forgives the call, as if it had not been made; what it returns is given to the program, and keeps the
-            coroutine, which its `__await__` runs.
+            forgives the call, as if it had not been made, and returns it as it is written, "" if it has run; what
+            `wrap` returns is given to the program, and keeps the coroutine, which its `__await__` runs.
 
     Raises:
         BadRequest: `check`, or what is decorated, is no function.

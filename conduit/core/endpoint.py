@@ -15,7 +15,7 @@ import numpy as np
 
 from conduit.contract import Buffer, Bytes, Category, Core, Costs, LayerReport, Limits, Message, Port, word_of
 from conduit.core import arguments
-from conduit.core.calls import Action, Guard, action, guard
+from conduit.core.calls import Action, Guard, action, guard, tell_others
 from conduit.core.digest import FLUSH, SEND, WAKE, DigestLog
 from conduit.core.handlers import WAITS, Handler, HandlerTable, code_of, describe, mismatch
 from conduit.core.rma import ObservedRma, Rma
@@ -898,6 +898,7 @@ class Endpoint:
             raise error
         if not self._told:
             self._told = True
+            tell_others(self.forgotten)
             self._port.fail(error)  # the program may catch it
             raise error
 

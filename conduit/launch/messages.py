@@ -7,7 +7,7 @@ from types import CoroutineType
 from typing import Any
 
 from conduit.contract import AUTO_REPLY, Conduit, Hooks, JobSetup, LayerReport, Port, Unhandled, Wait
-from conduit.core.calls import note_kept
+from conduit.core.calls import note_kept, tell_others
 from conduit.core.checked_call import CURRENT
 from conduit.core.digest import DigestLog
 from conduit.core.endpoint import Endpoint
@@ -77,8 +77,11 @@ class MessageRank:
         self._port.fail(error)
 
     def forgotten(self) -> BaseException | None:
-        """Return the error of the first call that was never awaited."""
-        return self._endpoint.forgotten[0] if self._endpoint.forgotten else None
+        """Return the error of the first call that was never awaited, which tells of the others once."""
+        if not self._endpoint.forgotten:
+            return None
+        tell_others(self._endpoint.forgotten)
+        return self._endpoint.forgotten[0]
 
     def note_kept(self, kept: Iterable[CoroutineType[Any, Any, Any]]) -> None:
         """Take note of those of some calls that are of this rank, which never awaited them."""

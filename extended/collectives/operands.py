@@ -32,6 +32,7 @@ def taken(call: str, array: object) -> tuple[Array, bool]:
         raise conduit.BadRequest(f"{call}: array {is_a(array)} that is no array: {error}") from None
     if found.dtype.hasobject or not found.dtype.itemsize:
         what = "holds Python objects" if found.dtype.hasobject else "has elements of no bytes"
+        what = "is too large for 64 bits" if isinstance(array, int) else what
         raise conduit.BadRequest(
             f"{call}: array of type {type(array).__name__} and dtype {found.dtype} {what}; give numbers or an array of "
             "a dtype with plain bytes"

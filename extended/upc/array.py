@@ -76,6 +76,7 @@ class SharedArray:
         self._runtime = runtime
         self._layout = layout
         self._rank = runtime.ep.rank
+        self._indices: Indices | None = None
         self._value = np.empty(1, description.dtype)  # where single values get the array's type
 
     # ---------------------------------------------------------------------------------------------------- what it is
@@ -179,8 +180,11 @@ class SharedArray:
 
     @property
     def local_index(self) -> Indices:
-        """The flattened index of each element of `local`, a new array."""
-        return self._layout.indices(self._rank)
+        """The flattened index of each element of `local`: read-only, 8 bytes for each, kept from the first look on."""
+        if self._indices is None:
+            self._indices = self._layout.indices(self._rank)
+            self._indices.flags.writeable = False
+        return self._indices
 
     def forall(self, *arguments: Any, flat: bool = False) -> Iterator[Any]:
         """Return the indices with affinity to this thread, in order.

@@ -26,12 +26,13 @@ class Read:
 
     Args:
         coroutine: reads.
-        forgive: takes the read as never made, when it is refused in another way than that of what is forgotten.
+        forgive: takes the read as never made, when it is refused in another way than that of what is forgotten;
+            returns it as the program has written it.
     """
 
     __slots__ = ("_coroutine", "_forgive")
 
-    def __init__(self, coroutine: Coroutine[Any, Any, Any], forgive: Callable[[], None]) -> None:
+    def __init__(self, coroutine: Coroutine[Any, Any, Any], forgive: Callable[[], str]) -> None:
         self._coroutine = coroutine
         self._forgive = forgive
 
@@ -43,10 +44,10 @@ class Read:
 
     def refusal(self, what: str) -> NotAwaited:
         """Return the error for the use of this read as a value, which says what to write."""
-        self._forgive()
+        made = self._forgive() or "a[i]"
         self._coroutine.close()
         return NotAwaited(
-            f"a[i] was used {what}, but it is a read that has not been awaited; write `await a[i]` for the value"
+            f"{made} was used {what}, but it is a read that has not been awaited; write `await {made}` for the value"
             + _ADDED * (what == _ASSIGNED)
         )
 

@@ -2,10 +2,12 @@
 
 import json
 import re
+import signal
 import sys
 
 import pytest
 
+from conduit.benchmarks.progress import Progress
 from conduit.commands.cli import call
 from conduit.seeing.comparison import differences, pictures, results_of
 from conduit.seeing.comparison.results import from_json
@@ -67,6 +69,27 @@ def test_curves_are_the_figures_measured(measured):
     rows = [row for row in found[1].rows if row.operation == trip.styles[0]]
     assert medium.x == (0, 1, 2, 4, 8, 16, 32, 64) == tuple(row.nbytes for row in rows)
     assert medium.y == tuple(row.microseconds for row in rows)
+
+
+def test_what_was_measured_before_ctrl_c_is_kept(command, tmp_path, monkeypatch):
+    """As benchmarks do: all rows of the calls before, and those of the broken one that are complete."""
+    begun, advance = 0, Progress.advance
+
+    def interrupted(self, doing=""):
+        nonlocal begun
+        begun += 1
+        advance(self, doing)
+        if begun == 4 + 3:  # of four steps each
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Progress, "advance", interrupted)
+    folder = tmp_path / "out"
+    words = ["--sweep", "ranks=2,4", "--sections", "A", "--iterations", "1", "--max-size", "0"]
+    status, out, err = command("compare", *words, "--out", str(folder))
+    assert (status, err) == (130, "interrupted\n")
+    assert out.endswith(f"wrote {folder / 'compare.html'}, results.json and 2 pictures (svg and png)\n")
+    found = json.loads((folder / "results.json").read_text())
+    assert [len(each["records"]) for each in found] == [4, 1]  # of four rows each
 
 
 def of(program="testam", conduit="sci", *, ranks=2, swept=None, **rows):

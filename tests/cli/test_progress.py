@@ -28,6 +28,9 @@ def test_the_line_says_how_far_the_job_is():
     assert job.line(3.7) == "4 s, virtual time 12.500 ms, 21 requests, 1 of 4 ranks have returned"
     job.endpoints[0].simulated = False
     assert job.line(3.7) == "4 s, 21 requests, 1 of 4 ranks have returned"
+    for each in job.endpoints:
+        each.counts.requests_sent = int(each is job.endpoints[0])
+    assert job.line(3.7) == "4 s, 1 request, 1 of 4 ranks have returned"
 
 
 def test_the_line_is_cut_to_the_terminal(monkeypatch):

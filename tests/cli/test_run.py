@@ -735,3 +735,13 @@ def test_what_is_no_size_is_refused(run, size):
         "",
         f"conduit run: --segment '{size}' is no size; give bytes, or as 64K, 1M, 2G (powers of 2)\n",
     )
+
+
+def test_an_older_report_is_told_to_be_none_of_a_job_that_is_well(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "it.py").write_text("async def main(ep): pass\n")
+    assert command("run", "it.py", "--full-report", "old.json").err == ""
+    (tmp_path / "old.json").write_text("{}")
+    status, _, err = command("run", "it.py", "--full-report", "old.json")
+    assert (status, err) == (0, "old.json is left from before: this job came to its end, and has no report\n")
+    assert (tmp_path / "old.json").read_text() == "{}"

@@ -106,7 +106,7 @@ OFFSET = (
     " + nbytes].view('f8')`; arrays that take an index have UPC and SHMEM"
 )
 NOT_AWAITED = (
-    "extended.upc.errors.NotAwaited: a[i] was used {}, but it is a read that has not been awaited; write `await a[i]` "
+    "extended.upc.errors.NotAwaited: {0} was used {1}, but it is a read that has not been awaited; write `await {0}` "
     "for the value"
 )
 
@@ -678,11 +678,12 @@ LINES = {
         "conduit.errors.BadRequest: t.extended.all_reduce: array: a shared array was used as a numpy array; write "
         "`a.local` for this thread's elements, `await a[:]` for all"
     ),
-    UPC + "sum(a[i] for i in range(4))": NOT_AWAITED.format("in arithmetic"),
-    UPC + "f'{a[0]:.2f}'": NOT_AWAITED.format("as text"),
-    UPC + "a[0] == 0": NOT_AWAITED.format("in a comparison"),
+    UPC + "sum(a[i] for i in range(4))": NOT_AWAITED.format("a[i]", "in arithmetic"),
+    UPC + "f'{a[0]:.2f}'": NOT_AWAITED.format("a[0]", "as text"),
+    UPC + "a[0] == 0": NOT_AWAITED.format("a[0]", "in a comparison"),
     UPC + "a[0] += 1": (
-        NOT_AWAITED.format("in an assignment with an operator") + ", and `await a.add_at(i, v)` where `a[i] += v` was "
+        NOT_AWAITED.format("a[0]", "in an assignment with an operator")
+        + ", and `await a.add_at(i, v)` where `a[i] += v` was "
         "meant"
     ),
     UPC + "await t.notify()\n    await t.barrier()": (

@@ -560,3 +560,27 @@ def test_no_public_call_is_missing_above(owner):
     names = [*filter(None, listed), *excepted]
     assert sorted(names) == sorted({*names} | _public(owner))
     assert not [name for name in names if not hasattr(owner, name)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "others"),
+    [
+        (["x.barrier()"], []),
+        (["x.barrier()", "x.put(1, 0, b'a')"], ["x.put(1, 0, b'a') at prog.py:5"]),
+        (["x.get(1, 0, 4); x.get(1, 4, 4)", "await x.barrier()"], ["x.get(1, 4, 4) at prog.py:4"]),
+        (["for i in range(9): x.put(1, i, b'a')"], []),
+        ([f"x.get(1, {i}, 4)" for i in range(7)], [f"x.get(1, {i}, 4) at prog.py:{4 + i}" for i in range(1, 5)]),
+    ],
+)
+def test_E4_the_others_of_several_are_told_with_their_lines(lines, others, monkeypatch):
+    source = "\n    ".join(
+        ["from extended import Extended\nasync def main(ep):", "x = await Extended.attach(ep)", *lines, ""]
+    )
+    monkeypatch.setitem(linecache.cache, "prog.py", (len(source), None, source.splitlines(keepends=True), "prog.py"))
+    names = {}
+    exec(compile(source, "prog.py", "exec"), names)
+    with pytest.raises(conduit.BadRequest, match=r" at prog\.py:4 was called but never awaited") as caught:
+        conduit.run(names["main"])
+    more = " and 2 more" if len(lines) == 7 else ""
+    notes = [each for each in caught.value.__notes__ if each.startswith("never awaited")]
+    assert notes == [f"never awaited either: {', '.join(others)}{more}"] * bool(others)

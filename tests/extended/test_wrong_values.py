@@ -85,3 +85,15 @@ def test_a_flag_that_is_an_array_is_refused_in_our_words():
             x.put_nb(0, 0, b"", np.array([1, 2]))
 
     conduit.run(main, ranks=1, conduit="loggp")
+
+
+def test_a_number_of_more_than_64_bits_is_no_operand():
+    async def main(ep):
+        await (await Extended.attach(ep)).all_reduce(2**70)
+
+    with pytest.raises(conduit.BadRequest) as caught:
+        conduit.run(main, conduit="loggp")
+    assert str(caught.value) == (
+        "all_reduce: array of type int and dtype object is too large for 64 bits; give numbers or an array of a dtype "
+        "with plain bytes"
+    )

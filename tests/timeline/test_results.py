@@ -153,6 +153,12 @@ def test_a_trace_in_a_notebook(result):
     assert "blocked µs" in shown.text
 
 
+def test_a_trace_says_what_it_is_of(result):
+    messages = len(result.trace.to_frame("messages"))
+    seconds = f"{result.trace.length / 1e12:.9f} s"
+    assert repr(result.trace) == f"<Timeline of 2 ranks on {result.trace.conduit}: {seconds}, {messages} messages>"
+
+
 def test_a_trace_has_these_parts_alone(result):
     with pytest.raises(BadRequest, match=r"to_frame: of='spans' is no part of a trace; give one of accounts, cpu, "):
         result.trace.to_frame("spans")

@@ -84,6 +84,11 @@ class Timeline(Recording):
             raise BadRequest(f"to_frame: of={of!r} is no part of a trace; give one of {', '.join(_COLUMNS)}")
         return self._table(of).frame("trace.to_frame")
 
+    def __repr__(self) -> str:
+        messages = sum(1 for _ in self.lives())
+        seconds = f"{self.length / 1e12:.9f} s"
+        return f"<Timeline of {many(self.ranks, 'rank')} on {self.conduit}: {seconds}, {many(messages, 'message')}>"
+
     def _repr_html_(self) -> str:
         """Return what notebooks show: what happened when, and the time of each rank, in microseconds and in parts."""
         where = f"{many(self.ranks, 'rank')} on {self.conduit}"

@@ -92,7 +92,7 @@ def test_a_read_without_await_is_no_value(use, number):
     async def main(t):
         FORGOTTEN[use][number](await t.all_alloc(10, dtype="i8"))
 
-    words = f"a[i] was used {use}, but it is a read that has not been awaited; write `await a[i]` for the value"
+    words = f"a[3] was used {use}, but it is a read that has not been awaited; write `await a[3]` for the value"
     added = ", and `await a.add_at(i, v)` where `a[i] += v` was meant" if "operator" in use else ""
     with pytest.raises(TypeError, match=re.escape(words + added) + r"\n"):
         run(main)

@@ -44,3 +44,15 @@ def test_gather_to_goes_up_a_tree(block):
 def test_gather_to_moves_no_parts_that_have_no_elements():
     sent = requests("gather_to", "indefinite")
     assert sent == [12] * THREADS
+
+
+def test_the_indices_of_local_elements_are_made_once():
+    """A loop over `a.local[i - a.local_index[0]]` would make all of them anew for each element."""
+
+    async def main(t):
+        a = await t.all_alloc(10)
+        with pytest.raises(ValueError, match=r"^assignment destination is read-only$"):
+            a.local_index[0] = 3
+        return a.local_index is a.local_index, a.local_index.tolist()
+
+    assert upc.run(main, threads=2, conduit="loggp").values == [(True, [0, 1, 2, 3, 4]), (True, [5, 6, 7, 8, 9])]
