@@ -11,6 +11,8 @@ from conduit.errors import BadRequest, ConduitError
 from conduit.launch.registry import COMMANDS, CONDUITS, DISTRIBUTION, SUITES, installed
 
 TEMPLATE = "loggp"
+_FORMULAS = f"  docs/models/{TEMPLATE}.md has the formulas."
+"""What the new package has not."""
 _SUFFIXES = (".py", ".md", ".toml")
 
 _PYPROJECT = """\
@@ -204,6 +206,7 @@ def _template() -> list[Path]:
 
 def _renamed(text: str, name: str, title: str) -> str:
     """Put the new name in the place of the old one; the model's own name, LogGP, stays."""
+    text = text.replace(_FORMULAS, "")
     text = text.replace(f"conduits.{TEMPLATE}", f"conduit_{name}")
     text = text.replace(TEMPLATE.capitalize(), title)
     return text.replace(TEMPLATE, name)

@@ -93,7 +93,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
         return []
     most = _most(config)
     count = sum(len(_all_cases(config, spec)[:most]) for spec in specs)
-    head = f"conformance: {', '.join(specs)}; {count} cases, repeat with --conformance-seed {_seed(config)}"
+    head = f"conformance: {', '.join(specs)}; {count} cases, repeat with {_again(config)}"
     return [head, *(f"conformance: {text}" for text in map(slow, specs) if text)]
 
 
@@ -170,7 +170,12 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
             terminalreporter.write_line(f"conformance: {len(skipped)} checks skipped, {reason}")
     config = terminalreporter.config
     if _specs(config) and terminalreporter.stats.get("failed"):
-        terminalreporter.write_line(f"conformance: repeat with --conformance-seed {_seed(config)}")
+        terminalreporter.write_line(f"conformance: repeat with {_again(config)}")
+
+
+def _again(config: pytest.Config) -> str:
+    """Return the option that repeats a run, as pytest and as `conduit conform` have it."""
+    return f"--conformance-seed {_seed(config)} (conduit conform: --seed {_seed(config)})"
 
 
 @pytest.hookimpl(wrapper=True)

@@ -14,6 +14,7 @@ import attrs
 
 from conduit.contract import Conduit, Costs, Limits, RankKind
 from conduit.core.arguments import shown
+from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, UnknownConduit
 from conduit.launch import wrong_spec
 from conduit.options import in_effect, options_problem, parse_options, render, with_comma
@@ -46,7 +47,17 @@ class ImportFailure:
 
     def __str__(self) -> str:
         text = str(self.error).strip().splitlines()
-        return f"{type(self.error).__name__}: {text[0] if text else 'no further text'}"
+        return f"{type(self.error).__name__}: {text[0] if text else 'no further text'}{self._line()}"
+
+    def _line(self) -> str:
+        """Return where in the plugin its import has failed, "" where that is not in a line of its own."""
+        package = self.target.partition(":")[0].partition(".")[0]
+        lines = [
+            f" ({step.tb_frame.f_code.co_filename}:{step.tb_lineno})"
+            for step in steps_of(self.error)
+            if str(step.tb_frame.f_globals.get("__name__", "")).partition(".")[0] == package
+        ]
+        return lines[-1] if lines else ""
 
 
 @attrs.frozen
@@ -152,7 +163,7 @@ def find(name: str) -> type[Conduit]:
         raise UnknownConduit(wrong_spec.no_such(name, sorted(installed(CONDUITS)), _chosen(), installed(FRONT_ENDS)))
     found = _load(name, entry)
     if isinstance(found, ImportFailure):
-        raise UnknownConduit(f"conduit '{name}' ({found.target}) cannot be imported: {found}") from found.error
+        raise UnknownConduit(f"conduit '{name}' ({found.target}) cannot be used: {found}") from found.error
     return found
 
 

@@ -147,7 +147,7 @@ class SharedMemoryTransport(Transport):
     def slots_in_use(self) -> list[str]:
         """Describe the request slots in use."""
         return [
-            f"{SLOTS - len(free)} of {SLOTS} shared-memory request slots to rank {dest}"
+            f"{SLOTS - len(free)} of {SLOTS} shared-memory request slots to rank {dest} in use"
             for dest, free in self._free.items()
             if len(free) < SLOTS
         ]

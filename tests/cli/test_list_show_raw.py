@@ -74,7 +74,7 @@ def test_show_of_a_broken_conduit_says_why(command, install):
     install(CONDUITS, "broken", target="no_such_package:Broken")
     status, _, err = command("show", "broken")
     assert status == 2
-    assert err.startswith("conduit show: conduit 'broken' (no_such_package:Broken) cannot be imported: ModuleNotFound")
+    assert err.startswith("conduit show: conduit 'broken' (no_such_package:Broken) cannot be used: ModuleNotFound")
 
 
 def test_raw_prints_the_tables_of_the_driver(command, toy):

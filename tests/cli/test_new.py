@@ -34,6 +34,11 @@ def test_no_trace_of_the_old_name_is_left_in_the_code(command, elsewhere):
         assert "Loggp" not in path.read_text()
 
 
+def test_no_page_is_named_that_the_package_has_not(command, elsewhere):
+    assert command("new", "ring")[0] == 0
+    assert "docs/models" not in (elsewhere / "conduit-ring" / "conduit_ring" / "__init__.py").read_text()
+
+
 def test_new_conduit_runs(command, elsewhere, install, monkeypatch):
     command("new", "my_net")
     monkeypatch.syspath_prepend(str(elsewhere / "conduit-my_net"))

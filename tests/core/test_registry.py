@@ -167,10 +167,25 @@ def test_broken_conduit_is_listed_and_breaks_no_other(toys):
 
 
 def test_broken_conduit_asked_for_says_why(toys):
-    message = r"^conduit 'broken' \(gone:Gone\) cannot be imported: ModuleNotFoundError: No module named 'gone'$"
+    message = r"^conduit 'broken' \(gone:Gone\) cannot be used: ModuleNotFoundError: No module named 'gone'$"
     with pytest.raises(UnknownConduit, match=message) as caught:
         registry.find("broken")
     assert isinstance(caught.value.__cause__, ModuleNotFoundError)
+
+
+def test_a_plugin_that_cannot_import_something_is_told_with_its_own_line(toys, plugins, tmp_path, monkeypatch):
+    folder = tmp_path / "conduit_torn"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("from conduit_torn.port import Torn\n")
+    (folder / "port.py").write_text("import conduit\nimport attrrs\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    plugins[registry.CONDUITS]["torn"] = "conduit_torn:Torn"
+    with pytest.raises(UnknownConduit) as caught:
+        registry.find("torn")
+    assert str(caught.value) == (
+        "conduit 'torn' (conduit_torn:Torn) cannot be used: ModuleNotFoundError: No module named 'attrrs' "
+        f"({folder / 'port.py'}:2)"
+    )
 
 
 def test_find_imports_no_other_conduit(toys, monkeypatch):
@@ -190,7 +205,7 @@ def test_conduit_installed_after_the_first_look_is_found(toys, plugins, monkeypa
 
 def test_name_of_the_class_must_be_the_registered_one(toys, plugins):
     plugins[registry.CONDUITS]["other"] = "toy:Toy"
-    message = r"^conduit 'other' \(toy:Toy\) cannot be imported: TypeError: the class is named 'toy'; set name = 'oth"
+    message = r"^conduit 'other' \(toy:Toy\) cannot be used: TypeError: the class is named 'toy'; set name = 'oth"
     with pytest.raises(UnknownConduit, match=message):
         registry.find("other")
 
@@ -243,7 +258,5 @@ class Small(Toy):
 def test_a_class_that_is_not_finished_is_refused_with_what_it_lacks(plugins, monkeypatch, cls, why):
     monkeypatch.setattr(EntryPoint, "load", lambda self: cls)
     plugins[registry.CONDUITS] = {"toy": "toy:Toy"}
-    with pytest.raises(
-        UnknownConduit, match=re.escape(f"conduit 'toy' (toy:Toy) cannot be imported: TypeError: {why}")
-    ):
+    with pytest.raises(UnknownConduit, match=re.escape(f"conduit 'toy' (toy:Toy) cannot be used: TypeError: {why}")):
         registry.parse_spec("toy")

@@ -143,7 +143,7 @@ def test_the_structure_and_json_have_it_too():
 def test_ranks_that_use_different_slots_say_how_many_use_which():
     """Some reach the sleeper through their host's memory, others over the network."""
     shown = str(deadlock(flood, 0, ranks=16, conduit="sunfire", ranks_per_host=8))
-    assert "7 of them: 32 of 32 shared-memory request slots to rank 1" in shown
+    assert "7 of them: 32 of 32 shared-memory request slots to rank 1 in use" in shown
     assert "8 of them: 8 of 8 requests to rank 1 are without their reply" in shown
     assert f"rank 1 has not handled {SENT.total()} of the requests that hold them" in shown
 

@@ -269,7 +269,7 @@ class PairedSlots(SciTransport):
         """Describe the slot pairs in use."""
         slots = self.config.slots
         return [
-            f"{peer.in_use} of {slots} request slots to rank {rank}"
+            f"{peer.in_use} of {slots} request slots to rank {rank} in use"
             for rank, peer in self._peers.items()
             if peer.in_use
         ]

@@ -121,7 +121,7 @@ def test_slots_are_conserved():
     slots = [transport.acquire(1) for _ in range(4)]
     assert sorted(slot.number for slot in slots[:3]) == [0, 1, 2]
     assert slots[3] is None
-    assert transport.slots_in_use() == ["3 of 3 request slots to rank 1"]
+    assert transport.slots_in_use() == ["3 of 3 request slots to rank 1 in use"]
 
 
 def test_exist_is_cleared_before_the_sweep():
