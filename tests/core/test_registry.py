@@ -49,6 +49,9 @@ def plugins(monkeypatch):
     registry._lookup.cache_clear()
 
 
+LOAD = EntryPoint.load
+
+
 @pytest.fixture
 def toys(plugins, monkeypatch):
     monkeypatch.setattr(EntryPoint, "load", lambda self: {"toy:Toy": Toy, "toy:f": explode}.get(self.value) or broken())
@@ -178,6 +181,7 @@ def test_a_plugin_that_cannot_import_something_is_told_with_its_own_line(toys, p
     folder.mkdir()
     (folder / "__init__.py").write_text("from conduit_torn.port import Torn\n")
     (folder / "port.py").write_text("import conduit\nimport attrrs\n")
+    monkeypatch.setattr(EntryPoint, "load", LOAD)  # what `toys` has put another in the place of
     monkeypatch.syspath_prepend(tmp_path)
     plugins[registry.CONDUITS]["torn"] = "conduit_torn:Torn"
     with pytest.raises(UnknownConduit) as caught:
