@@ -1128,6 +1128,23 @@ def test_a_request_that_is_never_waited_for_is_warned_of(command, tmp_path, monk
     ) in outcome.err
 
 
+@pytest.mark.parametrize("waits", ["MPI.Request.Waitall(r)", "r[0].Wait()", "while not r[0].Test(): pass"])
+def test_requests_are_not_warned_of_beside_a_wait_that_was_not_awaited(command, tmp_path, monkeypatch, waits):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(MPI + f"r = [await comm.Irecv(b, source=1 - comm.rank)]\n    {waits}")
+    outcome = command("run", "prog.py", "--conduit", "mpi:library=scampi")
+    assert outcome.status == 1
+    assert " was called but never awaited, so it did nothing; write `await " in outcome.err
+    assert "never waited for" not in outcome.err
+
+
+def test_requests_are_warned_of_beside_another_call_that_was_not_awaited(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(MPI + "await comm.Irecv(b, source=0)\n    comm.Barrier()")
+    outcome = command("run", "prog.py", "--conduit", "mpi:library=scampi")
+    assert "1 request of Irecv, begun at prog.py:6, never waited for" in outcome.err
+
+
 def test_a_request_that_was_waited_for_in_any_way_is_not_warned_of(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "prog.py").write_text(
