@@ -142,6 +142,7 @@ def run(
     else:
         processes.warn_of_copies(specs)
         _warn_of_world(file, specs)
+        _warn_of_units(conduit)
         if output.is_first():
             for line, text in uncalled.uncalled(file.tree):
                 terminal.tell(f"warning: {file.path}:{line}: {text}")
@@ -340,6 +341,19 @@ def _warn_of_world(file: ProgramFile, specs: Sequence[Spec]) -> None:
     texts = (mpi4py_world.warning(file.tree, str(file.path), spec) for spec in specs)
     if text := next(filter(None, texts), ""):
         terminal.tell(f"warning: {text}")
+
+
+def _warn_of_units(specs: Sequence[str]) -> None:
+    """Print, once each, where times without a unit make a network absurdly slow.
+
+    Args:
+        specs: as they were written; a `Spec` gives all times in seconds.
+    """
+    if output.is_first() and any("=" in text for text in specs):
+        from conduit.conformance.pace import meant  # needed for options alone
+
+        for said in filter(None, map(meant, dict.fromkeys(specs))):
+            terminal.tell(f"warning: {said}")
 
 
 @contextmanager

@@ -73,14 +73,39 @@ def round_trip(text: str) -> float:
     return 0.0
 
 
+def meant(text: str) -> str:
+    """Return what is to be said of a spec, as it was written, whose times lack units and are absurd, "" of others."""
+    whole = _in_microseconds(text, SLOW)
+    try:
+        if whole == text or (took := round_trip(text)) <= SLOWEST or round_trip(whole) > SLOWEST:
+            return ""
+    except BadRequest:  # what stands there is no number of microseconds
+        return ""
+    return (
+        f"a round trip on '{text}' takes {took:.6g} s of virtual time, as a time without a unit is in seconds; where "
+        f"microseconds are meant write {whole}"
+    )
+
+
 def _units(text: str) -> str:
     """Say how a time is written that the spec gives without a unit, "" where it gives none."""
+    if _in_microseconds(text, 0.0) == text:
+        return ""
+    return ": a time without a unit is in seconds, write 1us for a microsecond"
+
+
+def _in_microseconds(text: str, least: float) -> str:
+    """Return a spec with microseconds for each time that it gives without a unit and that is not less than `least`."""
     options: Any = type(parse_spec(text).options)
-    for found in _BARE.finditer(text.partition(":")[2]):
-        field = attrs.fields_dict(options).get(found[1])
-        if field is not None and re.search(r"\b(s|seconds)$", field.metadata.get("help", "")):
-            return ": a time without a unit is in seconds, write 1us for a microsecond"
-    return ""
+    fields = attrs.fields_dict(options)
+
+    def with_unit(found: re.Match[str]) -> str:
+        field = fields.get(found[1])
+        is_time = field is not None and re.search(r"\b(s|seconds)$", field.metadata.get("help", ""))
+        return f"{found[0]}us" if is_time and float(found[0].partition("=")[2]) >= least else found[0]
+
+    name, colon, rest = text.partition(":")
+    return name + colon + _BARE.sub(with_unit, rest)
 
 
 async def _round_trip(ep: Endpoint) -> float:

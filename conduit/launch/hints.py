@@ -263,6 +263,8 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
             return f"{kind.__name__} has no {name}; {as_called(text, kind, _written(error))}"
         if each in own:
             return f"{kind.__name__} has no {name} (did you mean {each}?)"
+    if name in dir(Endpoint) and (name == "attach" or "ep" not in own) and (text := _otherwise(kind, name, error)):
+        return text
     of_result = hasattr(np.ndarray, name)
     if hasattr(kind, "__await__") and (of_result or name in _WAITS) and (called := _written(error)):
         result = "" if not of_result or "put" in getattr(there, "call", "") else f" for its result, which has {name}"
@@ -317,6 +319,21 @@ def _started(fronts: list[str], endpoint: Endpoint, error: BaseException) -> str
                     above, _, last = public.rpartition(".")
                     first = "" if last in known else f"`from {above} import {last}`, then "
                     return f"conduit.run gives main an endpoint: write {first}`{text.format(endpoint.size)}`"
+    return ""
+
+
+def _otherwise(kind: type, name: str, error: BaseException) -> str:
+    """Say that main is given an endpoint elsewhere, to who has what a front end gives; "" for others."""
+    for module in public_modules():
+        _, given = getattr(importlib.import_module(module), "_given", ("", object))
+        if given is not kind:
+            continue
+        said = {step.tb_frame.f_globals.get("api") for step in steps_of(error)}
+        fronts = [front for front in _fronts_of(module) if front in said]
+        who = f"{module.rpartition('.')[2]}.run gives main a {kind.__name__}, conduit.run an endpoint"
+        if fronts:
+            who = f'with `api = "{fronts[0]}"` main is given a {kind.__name__}, without that line an endpoint'
+        return f"{kind.__name__} has no {name}, but an endpoint has: {who}, `async def main(ep)`"
     return ""
 
 
@@ -377,6 +394,12 @@ def _fronts_with(name: str) -> list[str]:
             if any(each.__module__.startswith(package) and _has(each, name) for each in classes):
                 found.append(front)
     return found
+
+
+def _fronts_of(module: str) -> list[str]:
+    """Return what programs of a public module call its front end."""
+    found = registry.installed(registry.FRONT_ENDS).items()
+    return [front for front, entry in found if module in (entry.module, entry.module.rpartition(".")[0])]
 
 
 def _front_packages() -> list[str]:

@@ -745,3 +745,25 @@ def test_an_older_report_is_told_to_be_none_of_a_job_that_is_well(command, tmp_p
     status, _, err = command("run", "it.py", "--full-report", "old.json")
     assert (status, err) == (0, "old.json is left from before: this job came to its end, and has no report\n")
     assert (tmp_path / "old.json").read_text() == "{}"
+
+
+def test_a_time_whose_unit_was_forgotten_is_told_where_the_network_is_absurdly_slow_by_it(command, tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text("async def main(ep): pass")
+    status, _, err = command("run", str(path), "--conduit", "loggp:L=5,g=1us,G=1e-9")
+    assert (status, err) == (
+        0,
+        "warning: a round trip on 'loggp:L=5,g=1us,G=1e-9' takes 10 s of virtual time, as a time without a unit is in "
+        "seconds; where microseconds are meant write loggp:L=5us,g=1us,G=1e-9\n",
+    )
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["loggp:L=5s", "loggp:L=0.00001", "udp:rto=2", "udp:rate=1000,rto=0.001", "udp:rate=1000,rto=2", "sci:slots=4"],
+)
+def test_a_network_that_is_slow_by_units_that_were_written_or_by_no_time_is_not_told(command, tmp_path, spec):
+    path = tmp_path / "program.py"
+    path.write_text("async def main(ep): pass")
+    outcome = command("run", str(path), "--conduit", spec)
+    assert (outcome.status, outcome.err) == (0, "")

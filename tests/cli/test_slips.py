@@ -119,6 +119,17 @@ LINES = {
     UPC + "await t.upc_barrier()": "Thread has no upc_barrier (did you mean barrier?)",
     UPC + "await t.put(1, 0, b'a')": "Thread has no put, but its extended has: write `t.extended.put`",
     UPC + "await t.request_short(1, print)": "Thread has no request_short, but its ep has: write `t.ep.request_short`",
+    **{
+        f"{top}await {word}.attach()": (
+            f'{kind} has no attach, but an endpoint has: with `api = "{front}"` main is given a {kind}, without that '
+            "line an endpoint, `async def main(ep)`"
+        )
+        for top, word, kind, front in (
+            (UPC, "t", "Thread", "upc"),
+            (SHMEM, "pe", "PE", "shmem"),
+            (MPI, "comm", "Comm", "mpi"),
+        )
+    },
     UPC + "await a.sum()": (
         "SharedArray has no sum; write `a.local.sum` for this thread's elements, `(await a[:]).sum` for all"
     ),
@@ -1126,6 +1137,37 @@ def test_a_request_that_is_never_waited_for_is_warned_of(command, tmp_path, monk
         f"warning from ranks 0-1: 1 request of {call}, begun at prog.py:6, never waited for: `await` the Wait() of "
         "each, or give them to MPI.Request.Waitall\n"
     ) in outcome.err
+
+
+@pytest.mark.parametrize("front", [upc, shmem])
+def test_main_of_a_front_ends_run_is_told_who_gives_an_endpoint(front):
+    async def main(given):
+        await given.attach()
+
+    with pytest.raises(AttributeError) as caught:
+        front.run(main)
+    name, kind = front.__name__.rpartition(".")[2], type(caught.value.obj).__name__
+    assert hint(caught.value) == (
+        f"{kind} has no attach, but an endpoint has: {name}.run gives main a {kind}, conduit.run an endpoint, `async "
+        "def main(ep)`"
+    )
+
+
+@pytest.mark.parametrize("waits", ["MPI.Request.Waitall(r)", "r[0].Wait()", "while not r[0].Test(): pass"])
+def test_requests_are_not_warned_of_beside_a_wait_that_was_not_awaited(command, tmp_path, monkeypatch, waits):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(MPI + f"r = [await comm.Irecv(b, source=1 - comm.rank)]\n    {waits}")
+    outcome = command("run", "prog.py", "--conduit", "mpi:library=scampi")
+    assert outcome.status == 1
+    assert " was called but never awaited, so it did nothing; write `await " in outcome.err
+    assert "never waited for" not in outcome.err
+
+
+def test_requests_are_warned_of_beside_another_call_that_was_not_awaited(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(MPI + "await comm.Irecv(b, source=0)\n    comm.Barrier()")
+    outcome = command("run", "prog.py", "--conduit", "mpi:library=scampi")
+    assert "1 request of Irecv, begun at prog.py:6, never waited for" in outcome.err
 
 
 def test_a_request_that_was_waited_for_in_any_way_is_not_warned_of(command, tmp_path, monkeypatch):
