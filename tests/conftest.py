@@ -82,6 +82,12 @@ def on_loggp():
     return BothWays("loggp")
 
 
+@pytest.fixture
+def both_ways_on():
+    """Run jobs on a network, with and without inline driving; called with its name and options."""
+    return BothWays
+
+
 def executed_bytecodes(main, *args, **settings):
     count = 0
 

@@ -62,7 +62,8 @@ class PollingCall(Waiter):
     def _poll(self) -> None:
         """Poll when the CPU is free, and then act."""
         port = self._port
-        kernel, free = port.kernel, port.cpu.free
+        kernel = port.kernel
+        free = port.cpu.free
         if self.done:
             return
         if free > kernel.now:  # it was interrupted

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+import trio
+
 from conduit.contract import (
     Bytes,
     Core,
@@ -217,7 +219,7 @@ class SimulatedPort(Port):
             cpu.busy = True  # before time advances, as `cpu.acquire` does; `recheck` is then deferred (`_look_later`)
         sending = self._sending
         try:
-            if (cpu.free <= kernel.now or kernel.advance(cpu.free)) and not self._attention:
+            if not self._attention and (cpu.free <= kernel.now or kernel.advance(cpu.free)):
                 self._polls += 1
                 cpu.free = kernel.now + self._miss_ps
                 transport = self._only or self.transports[self.hosts[dest] == self.host]
@@ -234,6 +236,8 @@ class SimulatedPort(Port):
                 sending.begin(dest, message)
                 if not sending.done:
                     await kernel.park(sending)
+                elif kernel.runnable and kernel.now > sending.began:
+                    await self._go_on_with_others()
                 if not sending.sent:
                     await self._send_later(sending, dest, message)
         except BaseException:
@@ -556,12 +560,24 @@ class SimulatedPort(Port):
 
     async def _poll_pass(self) -> None:
         """Make a pass in a call's turn, then what layers above want to send, then predicates."""
-        over = self._sent
+        kernel, over = self.kernel, self._sent
+        began = kernel.now
         over.done = False
         self._begin_pass(over.wake)
         if not over.done:
-            await self.kernel.wait(over, shielded=True)
+            await kernel.wait(over, shielded=True)
+        elif kernel.runnable and kernel.now > began:
+            await self._go_on_with_others()
         await self._after_poll()
+
+    async def _go_on_with_others(self) -> None:
+        """Go on with the tasks that a handler of this call's pass has made ready, in the order of the job's seed (I2).
+
+        For a pass in which time passed at once: with events for it the task would have waited until its end.
+        """
+        await trio.lowlevel.cancel_shielded_checkpoint()
+        if self.kernel.ending:
+            raise Ending
 
     async def _after_poll(self) -> None:
         """After a pass in a call's turn: what layers above want to send, then predicates."""

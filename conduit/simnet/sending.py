@@ -17,6 +17,8 @@ from conduit.simnet.transport import Transport
 class RequestingPort(PollingPort, Protocol):
     """What is seen here of a port, which is a `conduit.simnet.SimulatedPort`."""
 
+    _attention: bool
+
     def transport_to(self, dest: int) -> Transport:
         """Return the transport that messages to `dest` take."""
 
@@ -31,14 +33,16 @@ class SendingRequest(PollingCall):
     Attributes:
         sent: whether events have begun the send.  If it is true when the wait is over, the send is over too.
         refused: whether no slot was free.
+        began: where `begin` has polled at once, the kernel's time before it.
         network: as given.
     """
 
-    __slots__ = ("_dest", "_message", "network", "refused", "sent")
+    __slots__ = ("_dest", "_message", "began", "network", "refused", "sent")
 
     _port: RequestingPort
     _dest: int
     _message: Message
+    began: int
 
     def __init__(self, port: RequestingPort, network: Transport | None = None) -> None:
         super().__init__(port)
@@ -51,16 +55,20 @@ class SendingRequest(PollingCall):
         self._message = message
         self.done = self.shielded = self.sent = self.refused = False
         port = self._port
+        kernel = port.kernel
         free = port.cpu.free
-        if free > port.kernel.now:
-            port.kernel.call(free, self._when_free)
+        now = kernel.now
+        if free > now and not (port._attention and kernel.advance(free)):
+            kernel.call(free, self._when_free)
         else:
+            self.began = now
             self._poll()
 
     def _act(self) -> None:
         """Take a slot and send, now; from the slot on no cancellation (S2)."""
         self.sent = True
-        dest, blocked = self._dest, self._port.blocked
+        dest = self._dest
+        blocked = self._port.blocked
         transport = self.network or self._port.transport_to(dest)
         try:
             slot = None if blocked and dest in blocked.heads else transport.acquire(dest)
