@@ -308,6 +308,7 @@ class Port(ABC):
     def unended(self) -> tuple[str, str]:
         """Return which method of the network's own has not ended, and what it has not done; ("", "") for none.
 
-        It is asked where nothing can happen any more.
+        Where the network waits on purpose the method is "", beside what it waits for.  It is asked where nothing can
+        happen any more.
         """
         return "", ""

@@ -141,10 +141,16 @@ class SimulatedJob:
     def _unended(self) -> str:
         """Return what the network has begun and never ended: no program can do anything about that; "" for nothing."""
         found: dict[tuple[str, str], list[int]] = {}
+        on_purpose: dict[int, str] = {}
         for number, rank in enumerate(self._ranks):
             method, missing = rank.unended()
             if method:
                 found.setdefault((method, missing), []).append(number)
+            elif missing:
+                on_purpose[number] = missing
+        if on_purpose:  # what another rank's part of the network has not ended may be because of that
+            (_, text), *others = on_purpose.items()
+            return f"{text}; as much on {named([number for number, _ in others])}" if others else text
         if not found:
             return ""
         texts = [f"{method} on {named(ranks)} {missing}" for (method, missing), ranks in found.items()]

@@ -181,7 +181,7 @@ class OneSidedPort(SimulatedPort):
         if self.operating.task is not None and self._chain_begun():
             return name, "has begun an operation and never called free()"
         found = super().unended()
-        if not found[0] and self.native.outstanding > len(self._completed):
+        if not any(found) and self.native.outstanding > len(self._completed):
             return name, "has begun an operation and never called done()"
         return found
 

@@ -168,6 +168,13 @@ class Transport(ABC):
         """Return one line for every slot in use, for the report of a deadlock."""
         return []
 
+    def waits_for(self) -> str:
+        """Return what a send that goes on waits for on purpose, where that may last for ever, for a deadlock's report.
+
+        "" for nothing: then a send that has not ended where nothing can happen any more is told as a mistake.
+        """
+        return ""
+
     def slot_holders(self, dest: int) -> tuple[int, ...]:
         """Return the ranks that must poll before a slot to `dest` becomes free, for reports."""
         return (dest,)

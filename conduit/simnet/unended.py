@@ -1,6 +1,7 @@
 """Which part of a network keeps a rank's CPU and has never said that it is done: a mistake of who has written it.
 
-It is asked where nothing can happen any more: so what has not ended never will.
+Or it waits on purpose, and says what for.  It is asked where nothing can happen any more: so what has not ended never
+will.
 """
 
 from __future__ import annotations
@@ -28,7 +29,13 @@ class UnendedPort(Protocol):
 
 
 def unended(port: UnendedPort) -> tuple[str, str]:
-    """Return the method of a transport that has not ended, and what it has not done; the rank's CPU is taken."""
+    """Return the method of a transport that has not ended, and what it has not done; the rank's CPU is taken.
+
+    Where a transport waits on purpose return "" and what for.
+    """
+    for each in port.transports:
+        if purpose := each.waits_for():
+            return "", purpose
     sending = port._sending
     if sending.task is not None:
         for frame in _frames(sending.task):

@@ -598,9 +598,10 @@ class SimulatedProcess(Process):
         if not begun.over:
             try:
                 await port._block(ForTransfer(port.kernel, begun, comm, "Recv", source, tag))
-            except BaseException:
-                begun.Cancel()
-                raise
+            except BaseException as error:
+                words = comm.words("Recv", source, tag)
+                if await self.taken_back(error, begun, lambda: begun.over, words, comm.ranks_of(source)):
+                    raise
             digest_log = port.core.digest_log
             if digest_log is not None:
                 digest_log.extend((port.ticks(), _WAKE))

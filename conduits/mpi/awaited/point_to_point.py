@@ -154,6 +154,9 @@ class PointToPoint(CommBase):
     ) -> Coroutine[Any, Any, None]:
         """Receive a message of at most the size of the buffer.
 
+        Cancelled, it is as if it had never been posted.  Where it has its message already it completes instead, and the
+        cancellation comes at the next checkpoint.
+
         Raises:
             MpiError: it was longer; what fits is there, the rest is lost.
         """
@@ -189,7 +192,7 @@ class PointToPoint(CommBase):
         self, sendbuf: Any, dest: int, sendtag: int = 0, recvbuf: Any = None, source: int = ANY_SOURCE,
         recvtag: int = ANY_TAG, status: Status | None = None,
     ) -> None:  # fmt: skip
-        """Send and receive at once."""
+        """Send and receive at once; cancelled as `Recv`, and a send that has begun goes on."""
         await self._exchange("Sendrecv", sendbuf, dest, sendtag, recvbuf, source, recvtag, status)
 
     @checked_call(_replacing)
@@ -273,11 +276,15 @@ class PointToPoint(CommBase):
         if not (receive.over and send.over):
             words = f"{self._sends(call, dest, sendtag)} and {self._receives('', source, recvtag)[5:]}"
             ranks = [*self.ranks_of(dest), *self.ranks_of(source)]
+
+            def over() -> bool:
+                return bool(receive.over and send.over)
+
             try:
-                await process.wait(lambda: receive.over and send.over, words, ranks)
-            except BaseException:
-                receive.Cancel()
-                raise
+                await process.wait(over, words, ranks)
+            except BaseException as error:
+                if source == PROC_NULL or await process.taken_back(error, receive, over, words, ranks):
+                    raise
         if status is not None:
             fill_status(status, receive)
         if receive.error is not None:

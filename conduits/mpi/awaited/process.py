@@ -9,6 +9,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+import trio
+
 from conduit.errors import ConduitError
 from conduit.words import many
 from conduits.mpi.awaited.status import Status, fill_status
@@ -170,13 +172,35 @@ class Process(ABC):
         if not begun.over:
             try:
                 await self.finished(begun, comm, "Recv", source, tag)
-            except BaseException:
-                begun.Cancel()
-                raise
+            except BaseException as error:
+                words = comm.words("Recv", source, tag)
+                if await self.taken_back(error, begun, lambda: begun.over, words, comm.ranks_of(source)):
+                    raise
         if status is not None:
             fill_status(status, begun)
         if begun.error is not None:
             raise begun.error
+
+    async def taken_back(
+        self, error: BaseException, receive: Any, over: Callable[[], object], what: str, ranks: Sequence[int]
+    ) -> bool:
+        """Take back a receive whose wait `error` has ended; return True: it gets no message, or the job is over.
+
+        A cancelled receive that has its message already, which no other would get, completes first: that returns False.
+
+        Args:
+            error: a cancellation, or what ends the job.
+            receive: of the plain interface.
+            over: whether it, and what else the call has begun, is over.
+            what: as `wait` has it.
+            ranks: as `wait` has them.
+        """
+        receive.Cancel()
+        if receive.cancelled or not isinstance(error, trio.Cancelled):
+            return True
+        with trio.CancelScope(shield=True):  # on real MPI it may yet end without a message
+            await self.wait(lambda: receive.over and (receive.cancelled or over()), what, ranks)
+        return bool(receive.cancelled)
 
     def has_sent(self, comm: TransferComm, call: str, dest: int, tag: int) -> None:  # noqa: B027
         """Take note of a send of the program's that has begun; where time is virtual, for what is never received."""

@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal
 
+import trio
+
 from conduit import BadRequest, checked_call
 from conduit.words import is_a
 from conduits.mpi.awaited.buffers import Span, span
@@ -382,9 +384,10 @@ class MatchedMessage:
 
     @checked_call(_check)
     async def Recv(self, buf: Span, status: Status | None = None) -> None:
-        """Receive it."""
+        """Receive it; a cancellation waits until it is there, since no other receive would get it."""
         request = await self._begin(buf)
-        await _wait([request], all)
+        with trio.CancelScope(shield=True):
+            await _wait([request], all)
         request._finish(status)
 
     @checked_call(_check)
@@ -397,8 +400,8 @@ class MatchedMessage:
             return Request()
         plain, process = self._plain, self._process
         assert process is not None
-        self._plain = None
         begun = await process.call(lambda: plain.Irecv(buf.view))
+        self._plain = None  # not before: a cancelled call has not begun
         return Request.begun(process, begun, self._what, (), receives=True)
 
     def __bool__(self) -> bool:

@@ -313,6 +313,15 @@ class SplitQueue(Ibel):
         if not message.is_request:
             self.begin(self._tell(queue.source), _nothing)
 
+    def waits_for(self) -> str:
+        """Return what the reply that waits for a slot waits for."""
+        if self._stuck is None or self._free(self._stuck) > 0:
+            return ""
+        return (
+            f"the reply of rank {self.rank} to rank {self._stuck} waits for a free slot at rank {self._stuck}: this "
+            "queue can deadlock (sci:queue=paired cannot)"
+        )
+
     def slots_in_use(self) -> list[str]:
         """Describe the slots in use and the reply that waits."""
         slots = self.config.slots

@@ -29,6 +29,11 @@ def test_two_floods_block_each_other_in_split_queues(slots):
     with pytest.raises(Deadlock) as caught:
         conduit.run(both_ways, 10, conduit=f"sci:queue=split,slots={slots}", time_limit=1)
     report = str(caught.value)
+    assert caught.value.report.head.partition("every rank waits ")[2] == (
+        "(the reply of rank 0 to rank 1 waits for a free slot at rank 1: this queue can deadlock (sci:queue=paired "
+        "cannot); as much on rank 1)"
+    )
+    assert "a mistake of the network" not in report
     for rank, other in ((0, 1), (1, 0)):
         assert f"{slots} of {slots} slots of the queue at rank {other}, which requests and replies share" in report
         assert f"a reply to rank {rank} waits for a slot of its queue there; nothing is handled meanwhile" in report
