@@ -112,3 +112,8 @@ async def shielded(action: Callable[[], Awaitable[object]]) -> None:
     """Await `action()` under a shield from the caller's cancellation."""
     with trio.CancelScope(shield=True):
         await action()
+
+
+async def give_way() -> None:
+    """Go on with the tasks that are ready, in Trio's order; no cancellation point."""
+    await trio.lowlevel.cancel_shielded_checkpoint()

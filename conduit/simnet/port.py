@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-import trio
-
 from conduit.contract import (
     Bytes,
     Core,
@@ -28,7 +26,7 @@ from conduit.contract import (
 from conduit.errors import BadRequest, ConduitError
 from conduit.sim import Cpu, Ending, Flat, Kernel, Waiter
 from conduit.sim.trio_private import cancelled, scope
-from conduit.sim.waiter import OWNER, shielded
+from conduit.sim.waiter import OWNER, give_way, shielded
 from conduit.simnet.allgather import Allgather
 from conduit.simnet.blocked import BlockedQueue
 from conduit.simnet.host import HostModel
@@ -575,7 +573,7 @@ class SimulatedPort(Port):
 
         For a pass in which time passed at once: with events for it the task would have waited until its end.
         """
-        await trio.lowlevel.cancel_shielded_checkpoint()
+        await give_way()
         if self.kernel.ending:
             raise Ending
 
