@@ -273,6 +273,23 @@ def test_several_owners_of_one_line_are_not_laid_to_one():
     )
 
 
+def test_ranks_that_do_the_same_in_one_line_are_told_once_and_one_access_each_is_no_block():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        for step in range(1, ep.size):
+            await x.put((ep.rank + step) % ep.size, 8 * ep.rank, b"12345678")
+        await x.barrier()
+
+    told = [each for each in reported(main, ranks=40, conduit="loggp").advice if " accesses " in each.what]
+    assert len(told) == 1
+    assert re.fullmatch(
+        r"Rank \d+, like 39 other ranks, accesses 39 ranks one after the other at \S+:\d+ in \S+: 39 times 8 bytes, and "
+        r"waits for each one\. Calls and waits there take \d+ % of its time after the start\.",
+        told[0].what,
+    )
+    assert told[0].remedy == "Begin all of them (get_nb, put_nb) and wait once."
+
+
 @pytest.mark.parametrize("network", ["origin", "t3e"])
 @pytest.mark.parametrize("form", ["accumulate", "get_indexed", "put_vector", "one by one"])
 def test_a_list_on_a_native_network_is_no_access_element_by_element(network, form):

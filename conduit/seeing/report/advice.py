@@ -40,13 +40,22 @@ class Advice:
     share: float
 
 
+@attrs.frozen
+class _OfLine:
+    """What one rank is to change in a line of the program."""
+
+    place: str
+    rank: int
+    advice: Advice
+
+
 def advice(recording: ReportRecording, found: Profile) -> list[Advice]:
     """Return what to change, the most worthwhile first; of a job that took no time nothing."""
     if not found.length:
         return []
     every = [
         *_late_polls(found),
-        *_element_wise(recording, found),
+        *_of_ranks_alike(_element_wise(recording, found)),
         *_hot_spots(found),
         *_full_queues(recording, found),
         *_unaligned(recording, found),
@@ -84,7 +93,21 @@ def _late_polls(found: Profile) -> list[Advice]:
     return made
 
 
-def _element_wise(recording: ReportRecording, found: Profile) -> list[Advice]:
+def _of_ranks_alike(made: list[_OfLine]) -> list[Advice]:
+    """Return one piece of advice for each line and remedy: that of the rank which gains most, with how many others."""
+    alike: dict[tuple[str, str], list[_OfLine]] = defaultdict(list)
+    for each in made:
+        alike[each.place, each.advice.remedy].append(each)
+    found = []
+    for several in alike.values():
+        most = max(several, key=lambda each: each.advice.share)
+        others = len(several) - 1
+        like = f"ank {most.rank}, like {many(others, 'other rank')}, " if others else f"ank {most.rank} "
+        found.append(attrs.evolve(most.advice, what=most.advice.what.replace(f"ank {most.rank} ", like, 1)))
+    return found
+
+
+def _element_wise(recording: ReportRecording, found: Profile) -> list[_OfLine]:
     """Many small messages or native operations from one line, each waited for there."""
     waited: dict[tuple[str, int], tuple[int, int]] = {}
     for rank, waits in enumerate(recording.waits):
@@ -121,17 +144,21 @@ def _element_wise(recording: ReportRecording, found: Profile) -> list[Advice]:
             sizes_said = f"{len(payloads)} times {median(payloads):.0f} bytes"
             taken = f"Calls and waits there take {_part(share)}."
             if key in listed:
-                made.append(_of_lists(rank, place, f"{sizes_said} in {many(listed[key], 'list')}. {taken}", share))
+                figures = f"{sizes_said} in {many(listed[key], 'list')}. {taken}"
+                made.append(_OfLine(place, rank, _of_lists(rank, place, figures, share)))
                 continue
             whose, most = _whose(peers[key], "of")
-            made.append(
-                Advice(
-                    f"Rank {rank} accesses {whose} element by element at {place}: {sizes_said}{most}{slow}. {taken}",
-                    f"Move a whole block{' of each rank' if most else ''} at once (one get or put of the range), or "
-                    "begin all of them (get_nb, put_nb) and wait once.",
-                    share,
-                )
+            several = peers[key].most_common(1)[0][1] > 1
+            if not several and not each_waited:
+                continue
+            how = "element by element" if several else "one after the other"
+            whole = f"a whole block{' of each rank' if most else ''} at once (one get or put of the range)"
+            advised = Advice(
+                f"Rank {rank} accesses {whose} {how} at {place}: {sizes_said}{most if several else ''}{slow}. {taken}",
+                f"{f'Move {whole}, or begin' if several else 'Begin'} all of them (get_nb, put_nb) and wait once.",
+                share,
             )
+            made.append(_OfLine(place, rank, advised))
     return made
 
 
@@ -170,7 +197,7 @@ def _listed(found: Profile) -> Counter[tuple[str, int]]:
     return counts
 
 
-def _message_wise(found: Profile, waited: Mapping[tuple[str, int], tuple[int, int]]) -> list[Advice]:
+def _message_wise(found: Profile, waited: Mapping[tuple[str, int], tuple[int, int]]) -> list[_OfLine]:
     """Many small messages of a library from one line; `waited`: waits of each line and rank, and their time."""
     sent: dict[tuple[str, int], list[Called]] = defaultdict(list)
     for call in found.library:
@@ -183,14 +210,13 @@ def _message_wise(found: Profile, waited: Mapping[tuple[str, int], tuple[int, in
         share = (ticks + sum(call.end - call.begin for call in calls)) / found.working
         if len(calls) >= _MANY and 0 < nbytes <= _SMALL and share >= _WORTH:
             whose, most = _whose(Counter(call.peer for call in calls), "to")
-            made.append(
-                Advice(
-                    f"Rank {rank} sends to {whose} element by element at {place}: {len(calls)} messages of "
-                    f"{nbytes:.0f} bytes{most}. Calls and waits there take {_part(share)}.",
-                    "Send a whole block at once, or begin all sends (Isend) and wait once (Waitall).",
-                    share,
-                )
+            advised = Advice(
+                f"Rank {rank} sends to {whose} element by element at {place}: {len(calls)} messages of {nbytes:.0f} "
+                f"bytes{most}. Calls and waits there take {_part(share)}.",
+                "Send a whole block at once, or begin all sends (Isend) and wait once (Waitall).",
+                share,
             )
+            made.append(_OfLine(place, rank, advised))
     return made
 
 
