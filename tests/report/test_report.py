@@ -283,8 +283,8 @@ def test_ranks_that_do_the_same_in_one_line_are_told_once_and_one_access_each_is
     told = [each for each in reported(main, ranks=40, conduit="loggp").advice if " accesses " in each.what]
     assert len(told) == 1
     assert re.fullmatch(
-        r"Rank \d+, like 39 other ranks, accesses 39 ranks one after the other at \S+:\d+ in \S+: 39 times 8 bytes, and "
-        r"waits for each one\. Calls and waits there take \d+ % of its time after the start\.",
+        r"Rank \d+, like 39 other ranks, accesses 39 ranks one after the other at \S+:\d+ in \S+: 39 times 8 bytes, "
+        r"and waits for each one\. Calls and waits there take \d+ % of its time after the start\.",
         told[0].what,
     )
     assert told[0].remedy == "Begin all of them (get_nb, put_nb) and wait once."
