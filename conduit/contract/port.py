@@ -306,8 +306,8 @@ class Port(ABC):
         return ()
 
     def unended(self) -> tuple[str, str]:
-        """Return which method of the network's own has not ended, and what it has not done; ("", "") for none.
+        """Return which part of the network's own has not done what it must, and what that is; ("", "") for none.
 
-        It is asked where nothing can happen any more.
+        It is asked where nothing can happen any more, and where the predicates of `waits()` have been asked since.
         """
         return "", ""
