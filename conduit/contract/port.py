@@ -306,9 +306,9 @@ class Port(ABC):
         return ()
 
     def unended(self) -> tuple[str, str]:
-        """Return which method of the network's own has not ended, and what it has not done; ("", "") for none.
+        """Return which part of the network's own has not done what it must, and what that is; ("", "") for none.
 
-        Where the network waits on purpose the method is "", beside what it waits for.  It is asked where nothing can
-        happen any more.
+        Where the network waits on purpose the part is "", beside what it waits for.  It is asked where nothing can
+        happen any more, and where the predicates of `waits()` have been asked since.
         """
         return "", ""

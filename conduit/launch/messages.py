@@ -120,7 +120,7 @@ class MessageRank:
         return self._port.undelivered()
 
     def unended(self) -> tuple[str, str]:
-        """Return which method of the network's own has not ended, and what it has not done; ("", "") for none."""
+        """Return which part of the network's own has not done what it must, and what that is; ("", "") for none."""
         return self._port.unended()
 
     def unhandled(self) -> Sequence[tuple[Unhandled, Callable[..., object] | None]]:

@@ -139,7 +139,7 @@ class SimulatedJob:
         return error(reports.brief(report), report)
 
     def _unended(self) -> str:
-        """Return what the network has begun and never ended: no program can do anything about that; "" for nothing."""
+        """Return what the network has never ended or told: no program can do anything about it; "" for nothing."""
         found: dict[tuple[str, str], list[int]] = {}
         on_purpose: dict[int, str] = {}
         for number, rank in enumerate(self._ranks):

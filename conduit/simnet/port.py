@@ -33,6 +33,7 @@ from conduit.simnet.host import HostModel
 from conduit.simnet.sending import SendingRequest
 from conduit.simnet.transport import LATER, Transport
 from conduit.simnet.unended import unended
+from conduit.simnet.untold import untold
 from conduit.simnet.waiting import Blocked, ForAllgather, ForPredicate, ForReturn, ForSlot
 
 CALLS = 1000  # after that many calls of a rank siblings and signals get their turn (I3)
@@ -412,8 +413,8 @@ class SimulatedPort(Port):
         return own + [each for transport in self.transports for each in transport.unhandled()]
 
     def unended(self) -> tuple[str, str]:
-        """Return which method of a transport has not ended; see `conduit.contract.Port.unended`."""
-        return unended(self) if self.cpu.busy else ("", "")
+        """Return which part of the network has not done what it must; see `conduit.contract.Port.unended`."""
+        return unended(self) if self.cpu.busy else untold(self)
 
     def fail(self, error: BaseException) -> None:
         """End the job because of `error`."""

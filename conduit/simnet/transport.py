@@ -180,7 +180,7 @@ class Transport(ABC):
         return (dest,)
 
     def undelivered(self) -> int:
-        """Return how many messages have arrived and were not handled."""
+        """Return how many messages have arrived and were not handled: a pass takes them, if no rank must poll first."""
         return 0
 
     def unhandled(self) -> list[Unhandled]:
