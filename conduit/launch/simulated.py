@@ -12,7 +12,7 @@ import trio
 from conduit.contract import JobSetup
 from conduit.core.digest import DigestLog, job_digest
 from conduit.core.observer import hooks_to
-from conduit.errors import Deadlock, Livelock, TimeLimit
+from conduit.errors import Deadlock, Livelock, NetworkError, TimeLimit
 from conduit.launch import reports
 from conduit.launch.errors import first_forgotten
 from conduit.launch.job import TaskJob, placed
@@ -74,6 +74,7 @@ class SimulatedJob:
         self.kernel.tells_copies = self._hooks is not None and self._hooks.spent is not None
         self.kernel.on_stall = self._stalled
         self.kernel.on_interrupt = self._interrupted
+        self.kernel.on_failure = self._failed
         self.kernel.end.describe = reports.describe
         self._spec = spec
         network = spec.cls(spec.options, setup, self.kernel)
@@ -170,6 +171,11 @@ class SimulatedJob:
     def _interrupted(self, error: BaseException) -> None:
         """Note where all ranks were, for who has pressed Ctrl-C because nothing seemed to happen."""
         reports.note_interrupt(error, self.kernel.now, self._job.lives, loop=kernel.__file__)
+
+    def _failed(self, error: BaseException, rank: int) -> None:
+        """Note where a rank's program was as its network failed, which no line of it has done."""
+        if isinstance(error, NetworkError) and rank >= 0:
+            reports.note_failure(error, self._job.lives, rank)
 
     def _time_is_up(self) -> None:
         if not self.kernel.ending:

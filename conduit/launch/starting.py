@@ -43,6 +43,8 @@ START_S = 30.0
 
 _HEAD = re.compile(rb"\x1e(-?\d+) (\w+) (\d+)\x1f")
 _LONGEST_HEAD = 64
+_PID = re.compile(rb"\bPID (\d+)\b")
+"""How launchers name the process because of which they end the others."""
 
 
 @attrs.define
@@ -123,6 +125,8 @@ class _Launcher:
         self._files: set[str] = set()  # in shared memory, of processes that have not found the others yet
         self._states: dict[int, stall.RankState] = {}  # of ranks that were interrupted
         self._kept = b""  # printed since a process has ended, perhaps by the launcher
+        self._ids: dict[int, int] = {}  # ranks by the ids of their processes
+        self._named: list[int] = []  # ranks whose processes the launcher has named
         self._fallen: list[int] = []  # ranks with processes that ended first, while the launcher went on
         try:
             # In a session of its own, so that Ctrl-C reaches this process alone.
@@ -261,8 +265,13 @@ class _Launcher:
             terminal.tell(f"{PATIENCE_S:g} s: {self._came} of {self._count} processes have begun")
 
     def _tell_fallen(self) -> None:
-        """Say which rank's process ended first, or which ranks' may have, where several had ended at the first look."""
+        """Say which rank's process ended first, or which ranks' may have, where several had ended at the first look.
+
+        Of several the launcher, whose children they are, may have named the one.
+        """
         ranks = sorted(set(self._fallen or self._ranks.values()))
+        if len(ranks) > 1:
+            ranks = [rank for rank in self._named if rank in ranks][:1] or ranks
         if not ranks:  # no rank has begun: the launcher itself has said what is wrong
             return
         which = f"rank {ranks[0]}" if len(ranks) == 1 else f"one of the ranks {', '.join(map(str, ranks))}"
@@ -316,6 +325,7 @@ class _Launcher:
         """Show what no rank has said on standard output; once a process has ended it may be the launcher's: keep it."""
         with self._lock:
             watched = list(self._ranks)
+        self._hear(data)
         poll = select.poll()
         for descriptor in watched:
             poll.register(descriptor, select.POLLIN)
@@ -326,8 +336,14 @@ class _Launcher:
 
     def _plain(self, reader: _Reader, data: bytes) -> None:
         """Show what no rank has said; what a launcher says of an end that a rank has explained is left out."""
+        self._hear(data)
         if not self._explained:
             reader.show(data)
+
+    def _hear(self, data: bytes) -> None:
+        """Take note of the ranks whose processes the launcher names."""
+        with self._lock:
+            self._named += [self._ids[int(found)] for found in _PID.findall(data) if int(found) in self._ids]
 
     def _error(self, reader: _Reader, rank: int, data: bytes) -> None:
         """Show the first error whole, and keep others in short; one that is the same in all ranks is none of theirs."""
@@ -362,6 +378,7 @@ class _Launcher:
         """Take note that a process is a rank, and so has found the others."""
         with self._lock, suppress(OSError, AttributeError):
             if process is not None:
+                self._ids[process] = rank
                 kept = self._begun.pop(process, None)
                 self._ranks[os.pidfd_open(process) if kept is None else kept] = rank
 

@@ -24,6 +24,7 @@ class KernelEnd(ABC):
     end: SimulationEnd
     on_stall: Callable[[str, str | trio.lowlevel.Task], BaseException]
     on_interrupt: Callable[[BaseException], object] | None
+    on_failure: Callable[[BaseException, int], object] | None
     over: Waiter
     livelock: LivelockCounter
     _heap: list[Any]
@@ -41,6 +42,8 @@ class KernelEnd(ABC):
         """End the job because of `error`, which belongs to `rank` (-1: to none)."""
         if isinstance(error, KeyboardInterrupt) and not self.ending and self.on_interrupt is not None:
             self.on_interrupt(error)
+        elif not self.ending and self.on_failure is not None:
+            self.on_failure(error, rank)
         self.end.note(self.now, rank, error)
         self.stop()
 

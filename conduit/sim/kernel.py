@@ -58,8 +58,8 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
 
     __slots__ = (
         "_apart", "_background", "_budget", "_heap", "_parked", "_stepped", "_steps", "_ticket", "_timeouts", "_woken",
-        "carried", "deadlines", "end", "ending", "inline", "observe", "on_interrupt", "on_stall", "queue", "seed",
-        "tells_copies", "timers",
+        "carried", "deadlines", "end", "ending", "inline", "observe", "on_failure", "on_interrupt", "on_stall", "queue",
+        "seed", "tells_copies", "timers",
     )  # fmt: skip
 
     def __init__(self, seed: int = 0, *, inline: bool = True, tickets: Iterator[int] | None = None) -> None:
@@ -77,6 +77,8 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
         self.on_stall: Callable[[str, str | trio.lowlevel.Task], BaseException] = plain_stall
         self.on_interrupt: Callable[[BaseException], object] | None = None
         """Told of the Ctrl-C that ends the job, while its tasks are still where they were."""
+        self.on_failure: Callable[[BaseException, int], object] | None = None
+        """Told of any other error that ends the job, and of its rank, likewise."""
         self.observe: Callable[[object], object] | None = None
         """Is shown each link, route, engine and lock made, where an observer listens (`conduit.sim.observed`)."""
         self.carried: Callable[[str, int, int, int], object] | None = None

@@ -5,6 +5,7 @@
 """
 
 from conduit.launch.reports.explain import explain
+from conduit.launch.reports.failure import note_failure
 from conduit.launch.reports.gather import broken_off, describe, gather
 from conduit.launch.reports.interrupt import note_interrupt
 from conduit.launch.reports.records import (
@@ -36,5 +37,6 @@ __all__ = [
     "explain",
     "full",
     "gather",
+    "note_failure",
     "note_interrupt",
 ]

@@ -127,6 +127,27 @@ def test_where_nothing_gets_through_the_job_says_so():
         conduit.run(crowd, conduit="udp:loss=1,tries=4")
 
 
+def test_where_nothing_gets_through_the_line_is_told_at_which_the_program_was():
+    async def main(ep):
+        got = []
+
+        def request(token):
+            got.append(token)
+
+        await ep.attach(request)
+        if ep.rank == 0:
+            await ep.request_short(1, request)
+            await ep.block_until(lambda: got)
+
+    line = main.__code__.co_firstlineno + 9
+    with pytest.raises(NetworkError) as caught:
+        conduit.run(main, conduit="udp:loss=1,tries=4")
+    assert caught.value.__notes__ == [
+        f"the program of rank 0 was at {__file__}:{line} in main",
+        "raised by rank 0 at 0.007704271 s",
+    ]
+
+
 def test_a_time_limit_ends_retries():
     with pytest.raises(TimeLimit):
         conduit.run(crowd, conduit="udp:loss=1", time_limit=1.0)
