@@ -212,6 +212,11 @@ def test_the_command_is_interrupted(shell, number, status):
     assert done.err.count("interrupted") == 1
     assert "interrupted: where the ranks were" in done.err
     assert "in main: waits for a miracle, which rank 0 must bring about" in done.err
+    assert "it polls and has handled all that came" not in done.err  # of a rank that computes
+    assert done.err.endswith(
+        "the loop at program.py:8 has no `await`, and without one no handler runs: write `await ep.poll()` in it, or "
+        "`await ep.block_until(predicate)` in its place\n"
+    )
     assert "Traceback" not in done.err
 
 
