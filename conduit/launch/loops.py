@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import inspect
+from collections.abc import Iterable, Iterator
+from itertools import dropwhile
 from types import CodeType, FrameType
 
 from conduit.core import written
 from conduit.core.handlers import WAITS
+from conduit.core.steps import steps_of
 from conduit.launch.reports.folders import is_library, is_own
 
 _IN_A_LOOP = (
@@ -52,12 +55,39 @@ def advice(frame: FrameType) -> str:
     Args:
         frame: of that line.
     """
-    step: FrameType | None = frame
-    while step is not None and not is_own(step.f_code.co_filename):
-        if line := _loop(step.f_code, step.f_lineno):
-            return _IN_A_LOOP.format(step.f_code.co_filename, line)
-        step = step.f_back
-    return _ELSEWHERE
+    return _endless(_outwards(frame)) or _ELSEWHERE
+
+
+def advice_on_interrupt(error: BaseException) -> str:
+    """Return what to do about the loop that an interrupt has broken off, if it never ends by itself; "" else.
+
+    Args:
+        error: the interrupt; its steps are read, as its frames have ended.
+    """
+    steps = [(step.tb_frame, step.tb_lineno) for step in reversed(steps_of(error))]
+    return _endless(dropwhile(_is_no_program, steps))
+
+
+def _outwards(frame: FrameType | None) -> Iterator[tuple[FrameType, int]]:
+    while frame is not None:
+        yield frame, frame.f_lineno
+        frame = frame.f_back
+
+
+def _is_no_program(step: tuple[FrameType, int]) -> bool:
+    """Say whether a frame is none of a program, nor of a call that a program awaits."""
+    frame, _ = step
+    return _is_asked(frame) or is_library(frame.f_code.co_filename)
+
+
+def _endless(steps: Iterable[tuple[FrameType, int]]) -> str:
+    """Return what to do about the loop that frames of a program are in with these lines, innermost first; "": none."""
+    for frame, number in steps:
+        if is_own(frame.f_code.co_filename):
+            break
+        if line := _loop(frame.f_code, number):
+            return _IN_A_LOOP.format(frame.f_code.co_filename, line)
+    return ""
 
 
 def _loop(code: CodeType, line: int) -> int:

@@ -32,15 +32,11 @@ def state_of(rank: int, life: Life, interrupt: BaseException | None = None) -> R
     """Return what a rank of the running Trio loop does, or did when it was interrupted; no code of it is called."""
     broken = None if interrupt is None else broken_off(interrupt, "")
     (record,) = gather([life], interrupted=True, broken_off=broken)
-    if broken is not None:
-        ran = [attrs.evolve(task, call=f"ran {broken.line}") if _ran(task) else task for task in record.tasks]
-        record = attrs.evolve(record, tasks=tuple(ran))
+    if broken is not None and interrupt is not None:
+        tasks = [attrs.evolve(task, call=f"ran {broken.line}") if task.ran else task for task in record.tasks]
+        told = loops.advice_on_interrupt(interrupt) if any(task.ran for task in tasks) else ""
+        record = attrs.evolve(record, tasks=tuple(tasks), advice=(*record.advice, *filter(None, [told])))
     return RankState(attrs.evolve(record, rank=rank))
-
-
-def _ran(task: TaskRecord) -> bool:
-    """Return whether an interrupt has come out of a task already."""
-    return task.wait is None and task.place is None
 
 
 def computing(rank: int, thread: int) -> RankState:

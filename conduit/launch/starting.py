@@ -25,6 +25,7 @@ import attrs
 from conduit.errors import ConduitError
 from conduit.launch import interrupts, output, stall, terminal
 from conduit.launch.errors import raised_same, raised_too, warnings_of
+from conduit.launch.exit_ways import status
 from conduit.launch.reports.words import named
 from conduit.launch.tied import tied
 
@@ -127,7 +128,7 @@ class _Launcher:
         self._kept = b""  # printed since a process has ended, perhaps by the launcher
         self._ids: dict[int, int] = {}  # ranks by the ids of their processes
         self._named: list[int] = []  # ranks whose processes the launcher has named
-        self._fallen: list[int] = []  # ranks with processes that ended first, while the launcher went on
+        self._ways: dict[int, int] = {}  # by rank: how its process has ended, where that is known
         try:
             # In a session of its own, so that Ctrl-C reaches this process alone.
             self._process = subprocess.Popen(
@@ -188,17 +189,9 @@ class _Launcher:
         return self._outcome
 
     def _turn(self) -> None:
-        """Wait a little, and take note of which rank's process ends first."""
-        with self._lock:
-            watched = dict(self._ranks)
-        if not watched or self._fallen or self._begun:
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(TURN_S)
-            return
-        poll = select.poll()
-        for descriptor in watched:
-            poll.register(descriptor, select.POLLIN)
-        self._fallen = [watched[descriptor] for descriptor, _ in poll.poll(TURN_S * 1e3)]
+        """Wait a little."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(TURN_S)
 
     def _miss(self) -> None:
         """See whether a process has ended before it has found the others, who wait for it and cannot know.
@@ -239,6 +232,7 @@ class _Launcher:
         limit = time.monotonic() + (0.0 if self._hurried else GRACE_S)
         for reader in self._readers:  # they end when the last process has
             reader.thread.join(max(limit - time.monotonic(), 0.1))
+        self._see_ways()
         for descriptor in (*self._ranks, *self._begun.values()):
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(descriptor, signal.SIGKILL)
@@ -250,6 +244,12 @@ class _Launcher:
                 os.unlink(file)
         for reader in self._readers:
             reader.thread.join(GRACE_S)
+
+    def _see_ways(self) -> None:
+        """Take note of how the processes have ended, before their descriptors are closed."""
+        for descriptor, rank in self._ranks.items():
+            if (way := status(descriptor)) is not None:
+                self._ways[rank] = way
 
     def _show_kept(self) -> None:
         """Show what was kept: output of a job that has ended well, else words about its end, which are no results."""
@@ -265,20 +265,23 @@ class _Launcher:
             terminal.tell(f"{PATIENCE_S:g} s: {self._came} of {self._count} processes have begun")
 
     def _tell_fallen(self) -> None:
-        """Say which rank's process ended first, or which ranks' may have, where several had ended at the first look.
-
-        Of several the launcher, whose children they are, may have named the one.
-        """
-        ranks = sorted(set(self._fallen or self._ranks.values()))
-        if len(ranks) > 1:
-            ranks = [rank for rank in self._named if rank in ranks][:1] or ranks
-        if not ranks:  # no rank has begun: the launcher itself has said what is wrong
+        """Say which rank's process has ended the job, or which ranks' may have, where that is not known."""
+        if not self._ranks:  # no rank has begun: the launcher itself has said what is wrong
             return
+        ranks = self._who_fell()
         which = f"rank {ranks[0]}" if len(ranks) == 1 else f"one of the ranks {', '.join(map(str, ranks))}"
-        terminal.tell(
-            f"the process of {which} has ended without an error of Python's, as by a signal, a crash in compiled code "
-            "or os._exit, and the job with it; with PYTHONFAULTHANDLER=1 in the environment Python tells where that was"
-        )
+        terminal.tell(f"the process of {which} has ended {_how(self._ways.get(ranks[0]) if len(ranks) == 1 else None)}")
+
+    def _who_fell(self) -> list[int]:
+        """Return which rank's process has ended the job, or which ones may have.
+
+        A launcher ends the others by force: who has ended in another way is none of these.  The order in which they
+        ended says nothing: who is killed later may be gone first.  Of several the launcher, whose children they are,
+        may have named the one.
+        """
+        own = sorted(rank for rank, way in self._ways.items() if way not in (signal.SIGKILL, signal.SIGTERM))
+        ranks = own or list(range(self._count))
+        return ranks if len(ranks) == 1 else [rank for rank in self._named if rank in ranks][:1] or ranks
 
     def _tell_others(self) -> None:
         """Say which ranks had the errors and warnings of others, or errors of their own."""
@@ -380,7 +383,8 @@ class _Launcher:
             if process is not None:
                 self._ids[process] = rank
                 kept = self._begun.pop(process, None)
-                self._ranks[os.pidfd_open(process) if kept is None else kept] = rank
+                descriptor = os.pidfd_open(process) if kept is None else kept
+                self._ranks[descriptor] = rank
 
 
 class _Reader:
@@ -452,6 +456,20 @@ class _Reader:
         whole, end, self._line = (self._line + data).rpartition(b"\n")
         if end:
             self._plain(self, whole + end)
+
+
+def _how(way: int | None) -> str:
+    """Return how a process has ended that has told no error, and what to do; `way` is as `os.wait` has it."""
+    where = "; with PYTHONFAULTHANDLER=1 in the environment Python tells where that was"
+    if way is None:
+        reason = "as by a signal, a crash in compiled code or os._exit"
+    elif not os.WIFSIGNALED(way):
+        reason, where = f"with status {os.WEXITSTATUS(way)}, as by os._exit", ""
+    else:
+        number = os.WTERMSIG(way)
+        reason = f"by signal {signal.Signals(number).name if number in set(signal.Signals) else number}"
+        where = "" if number == signal.SIGKILL else where
+    return f"without an error of Python's, {reason}, and the job with it{where}"
 
 
 def _in_shared_memory(process: int) -> set[str]:

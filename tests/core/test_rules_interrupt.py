@@ -408,6 +408,19 @@ def test_E8_an_interrupt_of_a_rank_s_own_handler_blames_its_task(inline):
     assert first == "rank 0: its task ran that"
 
 
+@pytest.mark.parametrize("inline", ["yes", "no"])
+def test_E8_of_a_rank_whose_own_code_ran_an_interrupt_does_not_say_that_it_polls(inline):
+    async def main(ep):
+        await ep.attach()
+        if ep.rank == 0:
+            await ep.compute(1e-3)
+            signal.raise_signal(signal.SIGINT)
+        await ep.block_until(lambda: False, what="news", ranks=[0])
+
+    _, *lines = _note(main, inline)
+    assert lines[:2] == ["rank 0: its task ran that", "    rank 1 waits for it"]
+
+
 def test_E8_an_interrupt_where_all_wait_for_a_thread():
     async def main(ep):
         if ep.rank == 0:

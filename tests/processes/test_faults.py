@@ -100,7 +100,11 @@ def test_a_rank_that_raises(fall, where):
 def test_a_rank_that_is_killed(fall, where):
     done = fall("killed", where)
     assert done.status not in (0, None)
-    assert "has ended without an error of Python's, as by a signal, " in " ".join(done.err.split())
+    told = re.search(
+        r"the process of (.*?) has ended without an error of Python's, (by signal SIGKILL|as by a signal), ", done.err
+    )
+    assert told
+    assert told[1] == "rank 1" or (told[1].startswith("one of the ranks ") and "1" in told[1])
     assert "TERMINAT" not in done.out  # what a launcher says of it is no output of the program
 
 
@@ -212,6 +216,11 @@ def test_the_command_is_interrupted(shell, number, status):
     assert done.err.count("interrupted") == 1
     assert "interrupted: where the ranks were" in done.err
     assert "in main: waits for a miracle, which rank 0 must bring about" in done.err
+    assert "it polls and has handled all that came" not in done.err  # of a rank that computes
+    assert done.err.endswith(
+        "the loop at program.py:8 has no `await`, and without one no handler runs: write `await ep.poll()` in it, or "
+        "`await ep.block_until(predicate)` in its place\n"
+    )
     assert "Traceback" not in done.err
 
 

@@ -128,7 +128,7 @@ def _rank(
         if wait is not None or not tasks.at_end_of_nursery(task):
             found.append(_task(number, task, stage, wait, task is blamed, interrupted, broken_off))
     told = rank.told()
-    polls = any(task.wait is not None or task.call != OF_TRIO for task in found)
+    polls = any(_polls(task, broken_off) for task in found)
     return RankRecord(
         number,
         stage.value if found else "has ended",
@@ -214,9 +214,16 @@ def _task(
         return TaskRecord(task.name, place, started, "", _wait(wait, look=not interrupted), blamed)
     if broken_off is not None and (place is None or started or not _in_program(place)):
         if broken_off.rank in (None, number):
-            return TaskRecord(task.name, None, False, _RAN, None, blamed)
+            return TaskRecord(task.name, None, False, _RAN, None, blamed, ran=True)
         return TaskRecord(task.name, broken_off.place, False, broken_off.call, None, blamed)
     return TaskRecord(task.name, place, started, _endpoint_call(tasks.frames(task)), None, blamed)
+
+
+def _polls(task: TaskRecord, broken_off: BrokenOff | None) -> bool:
+    """Say whether a task is in a call that polls, or was when an interrupt came out of it."""
+    if not task.ran or broken_off is None:
+        return task.wait is not None or task.call != OF_TRIO
+    return broken_off.rank is None and broken_off.call != OF_TRIO
 
 
 def _in_program(place: SourceLine) -> bool:

@@ -202,7 +202,7 @@ def _urgency(ranks: Sequence[RankRecord], group: Sequence[int]) -> int:
         return 3
     if any(wait.over for rank in group for wait in waits(ranks[rank])):
         return 2
-    return int(first.running and not first.polls and any(ranks[rank].undelivered for rank in group))
+    return int(first.running and not first.may_poll and any(ranks[rank].undelivered for rank in group))
 
 
 def _order(ranks: Sequence[RankRecord], cause: Cause) -> tuple[object, ...]:

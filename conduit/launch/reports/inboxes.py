@@ -36,9 +36,9 @@ def _untold(rank: RankRecord, noted: bool) -> int:
 
 def _why(ranks: Sequence[RankRecord], untold: Container[int]) -> str:
     if len(ranks) == 1:
-        return "" if ranks[0].polls else ", because this rank does not poll"
+        return "" if ranks[0].may_poll else ", because this rank does not poll"
     waiting = [rank for rank in ranks if rank.rank in untold]
-    why = "" if any(rank.polls for rank in waiting) else ", because these ranks do not poll"
+    why = "" if any(rank.may_poll for rank in waiting) else ", because these ranks do not poll"
     return f" on {counted([rank.rank for rank in waiting])}{why}"
 
 

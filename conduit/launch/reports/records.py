@@ -106,6 +106,7 @@ class TaskRecord:
         call: what it does if it does not wait in a call: "ep.compute", say, or "a wait of Trio's own".
         wait: what it waits for in a call, polling; None if it does not.
         blamed: whether it is what ended the job.
+        ran: whether an interrupt has come out of it, so that it is in no program any more.
     """
 
     name: str
@@ -114,6 +115,7 @@ class TaskRecord:
     call: str
     wait: WaitRecord | None
     blamed: bool = False
+    ran: bool = False
 
 
 @attrs.frozen
@@ -151,6 +153,11 @@ class RankRecord:
     advice: tuple[str, ...] = ()
     noted: int = 0
     awaited: int = 0
+
+    @property
+    def may_poll(self) -> bool:
+        """Whether it polls, or that is not known: what an interrupt has come out of may poll now and then."""
+        return self.polls or any(task.ran for task in self.tasks)
 
 
 @attrs.frozen

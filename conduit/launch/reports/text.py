@@ -80,7 +80,7 @@ class _Text:
     def advice(self) -> list[str]:
         """Return what is to be done, each thing once, whatever the number of ranks."""
         said = dict.fromkeys(text for rank in self._report.ranks for text in rank.advice)
-        deaf = [rank for rank in self._report.ranks if rank.running and not rank.polls]
+        deaf = [rank for rank in self._report.ranks if rank.running and not rank.may_poll]
         if any(task.call == OF_TRIO for rank in deaf for task in rank.tasks):
             said[_POLL] = None
         if self._report.kind in _AT_REST and (text := crossed(self._report.ranks)):
@@ -155,7 +155,7 @@ class _Text:
         alike = len({tuple(map(pattern, rank.notes)) for rank in ranks}) == 1
         if waiting := not_handled(ranks, noted=alike):
             lines.append(waiting)
-        elif ranks[0].tasks and not any(rank.polls for rank in ranks):
+        elif ranks[0].tasks and not any(rank.may_poll for rank in ranks):
             lines.append("none of them polls")
         lines += in_use_together(ranks)
         if alike:
@@ -208,7 +208,7 @@ class _Text:
                 lines.append(f"   {self._over}")
         if waiting := not_handled([rank], noted=True):
             lines.append(waiting)
-        elif not rank.polls and not any(task.blamed for task in rank.tasks):
+        elif not rank.may_poll and not any(task.blamed for task in rank.tasks):
             lines.append("does not poll")
         return [*lines, *in_use(rank), *rank.notes]
 
