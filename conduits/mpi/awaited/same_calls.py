@@ -18,7 +18,7 @@ _OF_SOME = ("Bcast", "Scatter", "Scatterv", "Gather", "Gatherv", "Reduce", "Scan
 """Calls that may end on a rank before all have come."""
 
 
-class Part(NamedTuple):
+class CallPart(NamedTuple):
     """One rank's part in the calls of a communicator, of which it is in one; see `conduit.contract.Participation`.
 
     Attributes:
@@ -105,7 +105,7 @@ class SameCalls:
         if len(first.came) == len(group):
             del self._open[key]
 
-    def parts_of(self, rank: int) -> Iterator[Part]:
+    def parts_of(self, rank: int) -> Iterator[CallPart]:
         """Yield the parts of a rank in the calls that it has made and others have not."""
         come: dict[tuple[int, int], int] = {}
         mine = [(key, self._open[key]) for key in sorted(self._open) if rank in self._open[key].came]
@@ -116,7 +116,7 @@ class SameCalls:
             # Of those that only begin something a rank may wait for one that all have begun, in the same words.
             waits = {} if call.startswith("I") else {all_do(call, each.name): number}
             name = f"calls of MPI on communicator {context} of rank {first}"
-            yield Part(name, each.group, come[context, first], waits, call not in _OF_SOME)
+            yield CallPart(name, each.group, come[context, first], waits, call not in _OF_SOME)
 
     def unmatched(self) -> Iterator[str]:
         """Yield what to say, when the job is over, of each call that some ranks have not made."""
