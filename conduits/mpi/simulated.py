@@ -631,12 +631,14 @@ class SimulatedProcess(Process):
     def tell(self, told: Told) -> None:
         """Tell which messages are here that no receive asks for: it may have asked for another tag.
 
-        Of those that their sender waits for in a send its wait tells.
+        Of those that their sender waits for in a send its wait tells.  Tell also which collective calls it is in.
         """
         waited_for = _senders_wait(self._port)
         told.told_by_waits(sum(waited_for.values()))
         for count, messages in _unexpected(self._port, waited_for):
             told.note(f"{messages}: no receive asks for {'them' if count > 1 else 'it'}", count)
+        for part in self._port.conduit.same_calls.parts_of(self.rank):
+            told.part(part.name, part.group, part.come, part.waits, everybody=part.everybody)
 
     def copied(self, nbytes: int) -> None:
         """Take the CPU for a copy of `nbytes` bytes."""

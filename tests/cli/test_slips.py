@@ -289,7 +289,9 @@ LINES = {
     MPI + "await comm.Neighbor_alltoall(b, b)": (
         "Comm has no Neighbor_alltoall; topologies are not here; compute neighbours of `comm.rank`"
     ),
-    MPI + "comm.Set_errhandler(0)": "Comm has no Set_errhandler; it is not here",
+    MPI + "comm.Set_errhandler(0)": (
+        "Comm has no Set_errhandler; errors are raised, always: write `try: ... except MPI.Exception as error: ...`"
+    ),
     MPI + "comm.memset": "AttributeError: 'Comm' object has no attribute 'memset'",
     UPC + "await a.get(0)": "AttributeError: 'SharedArray' object has no attribute 'get'",
     EXTENDED + "await x.all_alloc(8, size=3)": "x.all_alloc has no argument size=; it takes nbytes, align",

@@ -81,9 +81,10 @@ class CommBase:
             for name in ("Waitall", "Waitany", "Waitsome", "Testall", "Testany", "Testsome")
         },
         **dict.fromkeys(
-            ("Get_attr", "Set_attr", "Get_errhandler", "Set_errhandler", "Get_info", "Set_info", "Disconnect", "py2f"),
-            "it is not here",
+            ("Get_errhandler", "Set_errhandler", "Call_errhandler"),
+            "errors are raised, always: write `try: ... except MPI.Exception as error: ...`",
         ),
+        **dict.fromkeys(("Get_attr", "Set_attr", "Get_info", "Set_info", "Disconnect", "py2f"), "it is not here"),
     }
     _called: ClassVar = "comm"
 

@@ -26,6 +26,7 @@ from conduits.mpi.awaited.collective_arguments import (
 from conduits.mpi.awaited.operators import SUM, ReductionOp
 from conduits.mpi.awaited.process import Process
 from conduits.mpi.awaited.request import Request
+from conduits.mpi.awaited.same_calls import all_do
 from conduits.mpi.collectives.blocks import Blocks
 from conduits.mpi.collectives.channel import CollectiveChannel, Steps
 from conduits.mpi.errors import ErrorClass, MpiError
@@ -361,7 +362,7 @@ class Collective(CommBase):
         return self._calls % _TAGS
 
     def _all_do(self, call: str) -> str:
-        return f"MPI {call} of all on {self.plain.name}"
+        return all_do(call, self.plain.name)
 
     def _others(self, ranks: Sequence[int]) -> list[int]:
         return [each for each in ranks if each != self._running().rank]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -75,6 +75,12 @@ class Told(Protocol):
 
     def told_by_waits(self, messages: int) -> None:
         """Say that waits of their senders tell of so many messages that this rank has not handled."""
+        ...
+
+    def part(
+        self, name: str, members: Iterable[int], come: int, waits: Mapping[str, int], *, everybody: bool = False
+    ) -> None:
+        """Say how often this rank has come to what `members` do together."""
         ...
 
 

@@ -6,6 +6,7 @@ MPI leaves open what becomes of other programs: messages of one call may be take
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import attrs
 
@@ -13,6 +14,26 @@ from conduits.mpi.awaited.process import RequestPlace
 from conduits.mpi.errors import ErrorClass, MpiError
 
 _SHOWN = 8  # ranks
+_OF_SOME = ("Bcast", "Scatter", "Scatterv", "Gather", "Gatherv", "Reduce", "Scan", "Exscan")
+"""Calls that may end on a rank before all have come."""
+
+
+class CallPart(NamedTuple):
+    """One rank's part in the calls of a communicator, of which it is in one; see `conduit.contract.Participation`.
+
+    Attributes:
+        name: of these calls, the same on all ranks.
+        group: who makes them.
+        come: how many this rank has made, as far as some of them are open; all before these are not.
+        waits: what the rank waits for in the call, with its number.
+        everybody: whether it ends when all have come, and not before.
+    """
+
+    name: str
+    group: Sequence[int]
+    come: int
+    waits: dict[str, int]
+    everybody: bool
 
 
 @attrs.define
@@ -84,6 +105,19 @@ class SameCalls:
         if len(first.came) == len(group):
             del self._open[key]
 
+    def parts_of(self, rank: int) -> Iterator[CallPart]:
+        """Yield the parts of a rank in the calls that it has made and others have not."""
+        come: dict[tuple[int, int], int] = {}
+        mine = [(key, self._open[key]) for key in sorted(self._open) if rank in self._open[key].came]
+        for (context, first, number), _ in mine:
+            come[context, first] = number + 1
+        for (context, first, number), each in mine:
+            call = each.place.call
+            # Of those that only begin something a rank may wait for one that all have begun, in the same words.
+            waits = {} if call.startswith("I") else {all_do(call, each.name): number}
+            name = f"calls of MPI on communicator {context} of rank {first}"
+            yield CallPart(name, each.group, come[context, first], waits, call not in _OF_SOME)
+
     def unmatched(self) -> Iterator[str]:
         """Yield what to say, when the job is over, of each call that some ranks have not made."""
         for each in self._open.values():
@@ -93,6 +127,16 @@ class SameCalls:
                 f"{place.call} on {each.name}, at {place.file}:{place.line}, was called by {_ranks(sorted(came))}, and "
                 f"not by {_ranks(absent)}: all ranks make the same collective calls"
             )
+
+
+def all_do(call: str, name: str) -> str:
+    """Return what a rank waits for in a call, in words.
+
+    Args:
+        call: its name.
+        name: of the communicator.
+    """
+    return f"MPI {call} of all on {name}"
 
 
 def _ranks(ranks: Sequence[int]) -> str:

@@ -563,3 +563,44 @@ def test_ranks_that_call_different_collectives_are_told_what_each_waits_for():
 
     with pytest.raises(conduit.Deadlock, match=r"MPI Barrier of all on MPI_COMM_WORLD"):
         MPI.run(main, library="scampi", ranks=2)
+
+
+def waits_of(main, ranks):
+    with pytest.raises(conduit.Deadlock) as caught:
+        MPI.run(main, library="scampi", ranks=ranks)
+    return {rank.rank: rank.tasks[0].wait for rank in caught.value.report.ranks if rank.tasks}, str(caught.value)
+
+
+def test_who_waits_in_a_collective_is_told_who_has_not_come_and_not_who_has():
+    async def main(comm):
+        await comm.Barrier()
+        if comm.rank % 2:
+            await comm.Recv(np.zeros(1), source=comm.rank - 1)
+        await comm.Barrier()
+
+    waits, text = waits_of(main, 6)
+    assert [waits[rank].missing for rank in (0, 2, 4)] == [(1, 3, 5)] * 3
+    assert waits[0].awaited == (1, 3, 5)
+    assert "waits for MPI Barrier of all on MPI_COMM_WORLD, to which ranks 1, 3, 5 have not come, since" in text
+
+
+def test_of_part_of_the_ranks_those_that_have_not_come_are_named_as_in_the_world():
+    async def main(comm):
+        part = await comm.Split(comm.rank % 2)
+        part.Set_name("half")
+        if comm.rank != 5:
+            await part.Allreduce(np.zeros(1), np.zeros(1))
+
+    waits, text = waits_of(main, 6)
+    assert [waits[rank].missing for rank in (1, 3)] == [(5,)] * 2
+    assert "waits for MPI Allreduce of all on half, to which rank 5 has not come, since" in text
+
+
+def test_of_a_broadcast_the_root_is_named_with_who_else_has_not_come():
+    async def main(comm):
+        if comm.rank > 1:
+            await comm.Bcast(np.zeros(4), root=0)
+
+    waits, text = waits_of(main, 4)
+    assert [waits[rank].missing for rank in (2, 3)] == [(0, 1)] * 2
+    assert "MPI Bcast of all on MPI_COMM_WORLD, to which ranks 0-1 have not come, since" in text
