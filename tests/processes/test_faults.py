@@ -46,6 +46,8 @@ async def main(ep, what, where):
             raise LookupError("lost")
         if what == "killed":
             os.kill(os.getpid(), signal.SIGKILL)
+        if what == "crashed":
+            os.kill(os.getpid(), signal.SIGSEGV)
         if what == "gone":
             os._exit(0)
         if what == "sys.exit":
@@ -106,6 +108,14 @@ def test_a_rank_that_is_killed(fall, where):
     assert told
     assert told[1] == "rank 1" or (told[1].startswith("one of the ranks ") and "1" in told[1])
     assert "TERMINAT" not in done.out  # what a launcher says of it is no output of the program
+
+
+def test_a_rank_that_crashes(fall):
+    done = fall("crashed", "barrier")
+    assert done.status not in (0, None)
+    told = re.search(r"the process of (.*) has ended without an error of Python's, (by signal SIGSEGV|as by)", done.err)
+    assert told
+    assert told[1] == ("rank 1" if told[2] == "by signal SIGSEGV" else "one of the ranks 0, 1, 2")
 
 
 def test_a_process_that_just_ends(fall):
