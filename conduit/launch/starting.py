@@ -44,8 +44,8 @@ START_S = 30.0
 
 _HEAD = re.compile(rb"\x1e(-?\d+) (\w+) (\d+)\x1f")
 _LONGEST_HEAD = 64
-_PID = re.compile(rb"\bPID (\d+)\b")
-"""How launchers name the process because of which they end the others."""
+_BY_FORCE = (signal.SIGKILL, signal.SIGTERM)
+"""By which a launcher ends the other processes."""
 
 
 @attrs.define
@@ -126,8 +126,6 @@ class _Launcher:
         self._files: set[str] = set()  # in shared memory, of processes that have not found the others yet
         self._states: dict[int, stall.RankState] = {}  # of ranks that were interrupted
         self._kept = b""  # printed since a process has ended, perhaps by the launcher
-        self._ids: dict[int, int] = {}  # ranks by the ids of their processes
-        self._named: list[int] = []  # ranks whose processes the launcher has named
         self._ways: dict[int, int] = {}  # by rank: how its process has ended, where that is known
         try:
             # In a session of its own, so that Ctrl-C reaches this process alone.
@@ -275,13 +273,13 @@ class _Launcher:
     def _who_fell(self) -> list[int]:
         """Return which rank's process has ended the job, or which ones may have.
 
-        A launcher ends the others by force: who has ended in another way is none of these.  The order in which they
-        ended says nothing: who is killed later may be gone first.  Of several the launcher, whose children they are,
-        may have named the one.
+        A launcher ends the others by force, and who is killed so may be gone before the one that has ended by itself:
+        neither the order says anything, nor whose end the launcher tells of.  A crash does.
         """
-        own = sorted(rank for rank, way in self._ways.items() if way not in (signal.SIGKILL, signal.SIGTERM))
-        ranks = own or list(range(self._count))
-        return ranks if len(ranks) == 1 else [rank for rank in self._named if rank in ranks][:1] or ranks
+        crashed = [
+            rank for rank, way in self._ways.items() if os.WIFSIGNALED(way) and os.WTERMSIG(way) not in _BY_FORCE
+        ]
+        return sorted(crashed) or list(range(self._count))
 
     def _tell_others(self) -> None:
         """Say which ranks had the errors and warnings of others, or errors of their own."""
@@ -328,7 +326,6 @@ class _Launcher:
         """Show what no rank has said on standard output; once a process has ended it may be the launcher's: keep it."""
         with self._lock:
             watched = list(self._ranks)
-        self._hear(data)
         poll = select.poll()
         for descriptor in watched:
             poll.register(descriptor, select.POLLIN)
@@ -339,14 +336,8 @@ class _Launcher:
 
     def _plain(self, reader: _Reader, data: bytes) -> None:
         """Show what no rank has said; what a launcher says of an end that a rank has explained is left out."""
-        self._hear(data)
         if not self._explained:
             reader.show(data)
-
-    def _hear(self, data: bytes) -> None:
-        """Take note of the ranks whose processes the launcher names."""
-        with self._lock:
-            self._named += [self._ids[int(found)] for found in _PID.findall(data) if int(found) in self._ids]
 
     def _error(self, reader: _Reader, rank: int, data: bytes) -> None:
         """Show the first error whole, and keep others in short; one that is the same in all ranks is none of theirs."""
@@ -381,7 +372,6 @@ class _Launcher:
         """Take note that a process is a rank, and so has found the others."""
         with self._lock, suppress(OSError, AttributeError):
             if process is not None:
-                self._ids[process] = rank
                 kept = self._begun.pop(process, None)
                 descriptor = os.pidfd_open(process) if kept is None else kept
                 self._ranks[descriptor] = rank
@@ -460,16 +450,14 @@ class _Reader:
 
 def _how(way: int | None) -> str:
     """Return how a process has ended that has told no error, and what to do; `way` is as `os.wait` has it."""
-    where = "; with PYTHONFAULTHANDLER=1 in the environment Python tells where that was"
-    if way is None:
-        reason = "as by a signal, a crash in compiled code or os._exit"
-    elif not os.WIFSIGNALED(way):
-        reason, where = f"with status {os.WEXITSTATUS(way)}, as by os._exit", ""
-    else:
+    reason = "as by a signal, a crash in compiled code or os._exit"
+    if way is not None:
         number = os.WTERMSIG(way)
         reason = f"by signal {signal.Signals(number).name if number in set(signal.Signals) else number}"
-        where = "" if number == signal.SIGKILL else where
-    return f"without an error of Python's, {reason}, and the job with it{where}"
+    return (
+        f"without an error of Python's, {reason}, and the job with it; with PYTHONFAULTHANDLER=1 in the environment "
+        "Python tells where that was"
+    )
 
 
 def _in_shared_memory(process: int) -> set[str]:

@@ -106,7 +106,7 @@ def test_a_rank_that_is_killed(fall, where):
         r"the process of (.*?) has ended without an error of Python's, (by signal SIGKILL|as by a signal), ", done.err
     )
     assert told
-    assert told[1] == "rank 1" or (told[1].startswith("one of the ranks ") and "1" in told[1])
+    assert told[1] == "one of the ranks 0, 1, 2"  # the launcher kills the others in the same way
     assert "TERMINAT" not in done.out  # what a launcher says of it is no output of the program
 
 
