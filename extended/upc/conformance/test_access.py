@@ -158,7 +158,7 @@ def test_a_read_that_was_not_awaited_is_no_value(case: Case) -> None:
         a = await filled(t, 10)
         for name, form in FORMS.items():
             message = await refused(lambda form=form: form(a), TypeError)  # type: ignore[misc]
-            assert "await a[i]" in message
+            assert "write `await a[" in message
             assert ("await a.add_at(i, v)" in message) == (name == "augmented")
         for form in WHOLE.values():
             message = await refused(lambda form=form: form(a), TypeError)  # type: ignore[misc]

@@ -160,7 +160,8 @@ def test_threads_that_allocate_different_arrays_find_out(case: Case) -> None:
 
     async def main(t: upc.Thread) -> None:
         message = await refused(lambda: t.all_alloc(16, dtype="f8" if t.MYTHREAD else "i8"))
-        assert "other" in message
+        assert "t.all_alloc(shape=(16,), dtype=" in message
+        assert "call it with the same arguments on every thread" in message
         await t.all_alloc(16)
 
     play(case.at_least(2), main)
