@@ -245,7 +245,9 @@ class _Launcher:
 
     def _see_ways(self) -> None:
         """Take note of how the processes have ended, before their descriptors are closed."""
-        for descriptor, rank in self._ranks.items():
+        with self._lock:  # what reads the output may still find a rank
+            ranks = dict(self._ranks)
+        for descriptor, rank in ranks.items():
             if (way := status(descriptor)) is not None:
                 self._ways[rank] = way
 
@@ -373,8 +375,7 @@ class _Launcher:
         with self._lock, suppress(OSError, AttributeError):
             if process is not None:
                 kept = self._begun.pop(process, None)
-                descriptor = os.pidfd_open(process) if kept is None else kept
-                self._ranks[descriptor] = rank
+                self._ranks[os.pidfd_open(process) if kept is None else kept] = rank
 
 
 class _Reader:
@@ -450,14 +451,15 @@ class _Reader:
 
 def _how(way: int | None) -> str:
     """Return how a process has ended that has told no error, and what to do; `way` is as `os.wait` has it."""
-    reason = "as by a signal, a crash in compiled code or os._exit"
-    if way is not None:
+    where = "; with PYTHONFAULTHANDLER=1 in the environment Python tells where that was"
+    if way is None:
+        reason = "as by a signal, a crash in compiled code or os._exit"
+    elif os.WIFSIGNALED(way):
         number = os.WTERMSIG(way)
         reason = f"by signal {signal.Signals(number).name if number in set(signal.Signals) else number}"
-    return (
-        f"without an error of Python's, {reason}, and the job with it; with PYTHONFAULTHANDLER=1 in the environment "
-        "Python tells where that was"
-    )
+    else:
+        reason, where = f"with status {os.WEXITSTATUS(way)}, as by os._exit", ""
+    return f"without an error of Python's, {reason}, and the job with it{where}"
 
 
 def _in_shared_memory(process: int) -> set[str]:

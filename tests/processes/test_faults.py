@@ -123,6 +123,16 @@ def test_a_process_that_just_ends(fall):
     assert done.status != 0
 
 
+def test_a_single_process_that_just_ends_is_told_with_its_status(run_program):
+    done = run_program("import os\n\nasync def main(ep):\n    os._exit(3)\n", ranks=1)
+    assert done.status == 3
+    told = re.search(
+        r"the process of (.*?) has ended without an error of Python's, (.*), and the job with it", done.err
+    )
+    assert told[1] == "rank 0"
+    assert told[2] in ("with status 3, as by os._exit", "as by a signal, a crash in compiled code or os._exit")
+
+
 EXITS = {"ep.exit": 3, "ep.exit of nothing": 0, "sys.exit": 4}
 
 
