@@ -25,6 +25,18 @@ async def ring(ep, count):
     await ep.block_until(lambda: len(got) == count, what="the answers", ranks=[(ep.rank + 1) % ep.size])
 
 
+def note(token):
+    """Do nothing."""
+
+
+async def to_one_that_does_not_poll(ep, count):
+    await ep.attach(note)
+    if ep.rank:
+        await trio.sleep_forever()
+    for _ in range(count):
+        await ep.request_short(1, note)
+
+
 class Deaf:
     """A port that is told of nothing."""
 
@@ -92,24 +104,11 @@ def test_messages_of_which_the_port_was_not_told(monkeypatch, count, per_host, d
 
 
 def test_messages_for_a_rank_that_does_not_poll_are_no_mistake_of_the_network(monkeypatch):
-    async def main(ep):
-        def note(token):
-            pass
-
-        await ep.attach(note)
-        if ep.rank:
-            await trio.sleep_forever()
-        for _ in range(20):
-            await ep.request_short(1, note)
-
-    assert broken(monkeypatch, nothing, main, ranks=2) == ""
+    assert broken(monkeypatch, nothing, to_one_that_does_not_poll, 20, ranks=2) == ""
 
 
 def test_messages_beside_a_rank_that_does_not_poll_are_not_certain(monkeypatch):
     async def main(ep):
-        def note(token):
-            pass
-
         await ep.attach(note)
         if ep.rank == 2:
             await ep.request_short(0, note)
@@ -130,9 +129,6 @@ def test_slots_that_are_never_freed(monkeypatch):
 
 def test_slots_that_are_freed_in_an_event_without_a_word(monkeypatch):
     async def main(ep):
-        def note(token):
-            pass
-
         await ep.attach(note)
         if ep.rank == 0:
             for _ in range(2):
@@ -163,14 +159,4 @@ def test_slots_that_are_freed_in_an_event_without_a_word(monkeypatch):
 
 
 def test_a_slot_to_a_rank_that_does_not_poll_is_no_mistake_of_the_network(monkeypatch):
-    async def main(ep):
-        def note(token):
-            pass
-
-        await ep.attach(note)
-        if ep.rank:
-            await trio.sleep_forever()
-        for _ in range(2):
-            await ep.request_short(1, note)
-
-    assert broken(monkeypatch, unfreed, main, ranks=2, conduit_="loggp:slots=1") == ""
+    assert broken(monkeypatch, unfreed, to_one_that_does_not_poll, 2, ranks=2, conduit_="loggp:slots=1") == ""
