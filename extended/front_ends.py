@@ -10,7 +10,7 @@ import conduit
 from conduit.words import closest, is_a, many, plain
 from extended import calls
 from extended.collectives import signature
-from extended.heap import combining
+from extended.heap.combining import differing_allocations as differing_allocations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
@@ -22,9 +22,6 @@ _SHOWN = 200  # characters of a value in a message
 _MOST = 1 << 62  # no job has as many ranks
 _RANKS = ("ranks", "pes", "threads", "np", "n", "nranks", "n_ranks", "nprocs", "procs", "size")
 """What others call the number of ranks."""
-
-
-differing_allocations = combining.differing_allocations
 
 
 def run_options(

@@ -266,17 +266,29 @@ class HeapCalls:
 
     def _told(self, call: HeapCall) -> str:
         """Return a call as its user made it, as far as that is known."""
-        other = _OF_ALL.get((id(self._ep.hosts), call.rank))
-        here = None if other is None else other.called(self._number - 1)
-        return f"rank {call.rank} called {here or call.said or call}"
+        return f"rank {call.rank} called {self._called_by(call.rank) or call.said or call}"
+
+    def _called_by(self, rank: int) -> str | None:
+        """Return the call of a rank that goes with this one's last, as its user made it; None where it is not known."""
+        other = _OF_ALL.get((id(self._ep.hosts), rank))
+        return None if other is None else other.called(self._number - 1)
 
     def called(self, number: int) -> str | None:
         """Return a call as this rank's user made it, and where; None where that is not known."""
         return self._called.get(number)
 
-    def last_called(self) -> str:
-        """Return the last call of this rank, as its user made it, and where; "" for none."""
-        return self._called.get(self._number - 1, "")
+    def differing(self) -> str:
+        """Return two calls that differ of those that ranks of this process made with this one's last; "" for none.
+
+        They are as their users made them, each with its line.
+        """
+        made = [
+            (said.rpartition(" at ")[0], f"rank {rank} called {said}")
+            for rank in range(self._ep.size)
+            if (said := self._called_by(rank))
+        ]
+        differs = next((text for call, text in made if call != made[0][0]), None)
+        return f"{made[0][1]}, but {differs}" if differs else ""
 
     def _no_room(self, called: str, call: HeapCall, left: int, together: int) -> str:
         size, largest = self._ep.segment.nbytes, self._ep.max_segment
@@ -415,16 +427,9 @@ _OF_ALL: WeakValueDictionary[tuple[int, int], HeapCalls] = WeakValueDictionary()
 
 
 def differing_allocations(ep: Endpoint) -> str:
-    """Return two different calls that ranks of this process have made last, as their users made them; "" for none.
+    """Return what `HeapCalls.differing` of a rank does, for front ends.
 
     Args:
-        ep: of one of them; it is known of the others where all ranks are tasks of one process.
+        ep: the rank's.
     """
-    made = []
-    for rank in range(ep.size):
-        other = _OF_ALL.get((id(ep.hosts), rank))
-        if other is not None:
-            said = other.last_called()
-            made.append((said.rpartition(" at ")[0], f"rank {rank} called {said}"))
-    differs = next((text for call, text in made if call != made[0][0]), None)
-    return f"{made[0][1]}, but {differs}" if differs else ""
+    return _OF_ALL[id(ep.hosts), ep.rank].differing()
