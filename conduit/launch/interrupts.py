@@ -68,6 +68,29 @@ def terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
+@contextmanager
+def collected() -> Iterator[list[int]]:
+    """Collect the signals that ask this process to end, Ctrl-C and SIGTERM, in the order of their coming.
+
+    What they raise else may come between any two steps, even of Python's own: of `subprocess.Popen.poll` that has just
+    taken a lock, which nobody gives back then.  A Ctrl-C that is ignored, or that a program handles, is left alone.
+    """
+    came: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield came
+        return
+    before = {signal.SIGINT: signal.getsignal(signal.SIGINT), signal.SIGTERM: signal.getsignal(signal.SIGTERM)}
+    if before[signal.SIGINT] is not signal.default_int_handler:
+        del before[signal.SIGINT]
+    for number in before:
+        signal.signal(number, lambda number, _: came.append(number))
+    try:
+        yield came
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def status(error: BaseException) -> int:
     """Return the status of a process that ends by such an error, as a shell counts: 130, and 143 of SIGTERM."""
     return 128 + int(getattr(error, _ENDED_BY, signal.SIGINT))

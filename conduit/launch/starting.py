@@ -15,10 +15,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
-from typing import IO, Any
+from typing import IO
 
 import attrs
 
@@ -33,6 +33,9 @@ WORDS: ContextVar[tuple[str, ...]] = ContextVar("conduit.words", default=())
 """The words after `conduit` of the command that runs, for who has to start it once more as processes."""
 
 TURN_S = 0.2
+"""Between two looks at processes that have not found the others."""
+LOOK_S = 0.02
+"""Between two looks at whether the launcher has ended, or this process is asked to end."""
 GRACE_S = 3.0
 """What processes have to end by themselves, after Ctrl-C and after their launcher's end."""
 
@@ -57,12 +60,14 @@ class Outcome:
         results: what ranks handed over, in the order of its coming.
         explained: whether a rank has said why the job ended before its time.
         interrupted: whether Ctrl-C has ended them; some rank has handed over what it had by then.
+        shown: whether it has been shown where the ranks were when a signal ended them.
     """
 
     status: int
     results: list[bytes] = attrs.Factory(list)
     explained: bool = False
     interrupted: bool = False
+    shown: bool = False
 
 
 def start(
@@ -87,18 +92,38 @@ def start(
         KeyboardInterrupt: Ctrl-C, and no rank has handed anything over; the processes have ended.
         SystemExit: as for SIGTERM, which is handled likewise.
     """
-    launcher = _Launcher(
-        ranks, command, {**defaults, **os.environ, **extra, **terminal.told(), output.FRAMES: "1"}, progress
-    )
-    try:
-        return launcher.run()
-    finally:
-        if recorded is not None:
-            recorded(launcher.recorded)
+    environment = {**defaults, **os.environ, **extra, **terminal.told(), output.FRAMES: "1"}
+    with interrupts.collected() as asked:
+        launcher = _Launcher(ranks, command, environment, progress, asked)
+        try:
+            outcome = launcher.run()
+        finally:
+            if recorded is not None:
+                recorded(launcher.recorded)
+    if asked:
+        _end_as_asked(asked[0], outcome)
+    return outcome
+
+
+def _end_as_asked(number: int, outcome: Outcome) -> None:
+    """Raise what a signal stands for, unless it is Ctrl-C and some rank has handed over what it had."""
+    if number != signal.SIGINT:
+        raise SystemExit(128 + number)
+    if outcome.results:
+        outcome.interrupted = True
+        return
+    pressed = KeyboardInterrupt()
+    if outcome.shown:
+        interrupts.told(pressed)
+    raise pressed
 
 
 class _Launcher:
-    """A launcher that runs, with what is known of its processes."""
+    """A launcher that runs, with what is known of its processes.
+
+    Args:
+        asked: the signals that have asked this process to end so far; grows.
+    """
 
     def __init__(
         self,
@@ -106,8 +131,10 @@ class _Launcher:
         command: Sequence[str],
         environment: Mapping[str, str],
         progress: Callable[[bytes], object] | None,
+        asked: Sequence[int],
     ) -> None:
         self._count = count
+        self._asked = asked
         self._outcome = Outcome(0)
         self._progress = progress
         self.recorded: list[bytes] = []
@@ -148,35 +175,18 @@ class _Launcher:
 
     def run(self) -> Outcome:
         """See it to its end."""
-        pressed: KeyboardInterrupt | None = None
         try:
-            with _terminated():
-                patience = time.monotonic() + PATIENCE_S
-                while self._process.poll() is None and not self._lost:
-                    self._turn()
-                    self._miss()
-                    if time.monotonic() > patience:
-                        patience = math.inf
-                        self._tell_begun()
-                if self._lost:
-                    self._interrupt()
-        except BaseException as error:
+            self._watch()
+        except BaseException:
             self._interrupt()
-            if not isinstance(error, KeyboardInterrupt):
-                raise
-            pressed = error
+            raise
         finally:
             self._sweep()
             self._show_kept()
             self._tell_others()
             if self._states and not self._outcome.results:
                 terminal.tell(stall.interrupted(self._states, self._count))
-                if pressed is not None:
-                    interrupts.told(pressed)
-        if pressed is not None:
-            if not self._outcome.results:
-                raise pressed
-            self._outcome.interrupted = True
+                self._outcome.shown = True
         status = self._process.returncode
         self._outcome.status = 1 if self._lost else 128 - status if status < 0 else status
         self._outcome.explained = self._explained
@@ -186,10 +196,25 @@ class _Launcher:
             self._tell_fallen()
         return self._outcome
 
-    def _turn(self) -> None:
-        """Wait a little."""
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(TURN_S)
+    def _watch(self) -> None:
+        """Watch until it has ended, or has to: because this process is asked to end, or a process is lost."""
+        patience = time.monotonic() + PATIENCE_S
+        while not self._ends_within(TURN_S) and not self._asked and not self._lost:
+            self._miss()
+            if time.monotonic() > patience:
+                patience = math.inf
+                self._tell_begun()
+        if self._asked or self._lost:
+            self._interrupt()
+
+    def _ends_within(self, seconds: float) -> bool:
+        """Wait for its end, and say whether it has come; one more signal cuts the wait short."""
+        limit, asked = time.monotonic() + seconds, len(self._asked)
+        while self._process.poll() is None:
+            if time.monotonic() > limit or len(self._asked) > asked:
+                return False
+            time.sleep(LOOK_S)
+        return True
 
     def _miss(self) -> None:
         """See whether a process has ended before it has found the others, who wait for it and cannot know.
@@ -219,8 +244,7 @@ class _Launcher:
         self._explained = self._hurried = True
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(GRACE_S)
+            self._ends_within(GRACE_S)
 
     def _sweep(self) -> None:
         """Make sure that nothing is left, and that all that was printed is shown."""
@@ -469,20 +493,3 @@ def _in_shared_memory(process: int) -> set[str]:
             return {line.split(maxsplit=5)[-1].strip() for line in maps if " /dev/shm/" in line}
     except OSError:
         return set()  # no Linux, or it is gone
-
-
-@contextmanager
-def _terminated() -> Iterator[None]:
-    """Make SIGTERM end this process as Ctrl-C does, so that its processes end too."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def end(number: int, frame: Any) -> None:
-        raise SystemExit(128 + number)
-
-    previous = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, previous)

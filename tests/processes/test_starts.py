@@ -101,3 +101,49 @@ def test_processes_end_when_the_command_is_killed(shell):
     for each in left:
         os.kill(each, signal.SIGKILL)
     assert not left
+
+
+PRESSED = """
+import os
+import signal
+import subprocess
+
+if "PMI_RANK" not in os.environ:  # in the command itself
+    from pathlib import Path
+
+    class Lock:
+        '''The lock of a Popen: Ctrl-C comes when it has just been taken.'''
+
+        def __init__(self, lock):
+            self.lock, self.release = lock, lock.release
+
+        def acquire(self, blocking=True):
+            taken = self.lock.acquire(blocking)
+            if taken and Path("rank0").exists() and Path("rank1").exists() and not Path("pressed").exists():
+                Path("pressed").touch()
+                signal.raise_signal(signal.{name})
+            return taken
+
+        def __enter__(self):
+            return self.acquire()
+
+        def __exit__(self, *error):
+            self.release()
+
+    class Pressed(subprocess.Popen):
+        def __init__(self, *words, **options):
+            super().__init__(*words, **options)
+            self._waitpid_lock = Lock(self._waitpid_lock)
+
+    subprocess.Popen = Pressed
+"""
+
+
+@pytest.mark.parametrize(("name", "status"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_a_signal_that_comes_while_the_command_asks_after_its_launcher(shell, name, status):
+    shell.file(PRESSED.replace("{name}", name), "sitecustomize.py")
+    shell.environment["PYTHONPATH"] = str(shell.folder)
+    done = shell.conduit("run", shell.file(ENDLESS), "--conduit", MPI, "--ranks", 2)
+    assert (shell.folder / "pressed").exists()
+    assert done.status == status, done.err
+    assert "interrupted" in done.err
