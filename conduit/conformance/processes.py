@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -169,7 +170,8 @@ class _Job:
                 self._process.wait(10)
             except subprocess.TimeoutExpired:
                 self._process.kill()
-                self._process.wait()
+                with suppress(subprocess.TimeoutExpired):  # Ctrl-C within `poll` leaves the lock of its waits taken
+                    self._process.wait(10)
 
     def _read_rank(self, rank: int) -> bool:
         """Read the new lines of one process; say whether there were any."""
