@@ -1,5 +1,6 @@
 """`conduit run PROGRAM.py`."""
 
+import math
 import os
 import pickle
 import sys
@@ -370,7 +371,9 @@ def _print_end(ran: Ran, *, stats: bool) -> None:
     if stats:
         _print_statistics(ran.statistics)
     digest = "none" if ran.digest is None else ran.digest
-    print(f"ranks={ran.ranks} conduit={ran.conduit} seconds={ran.seconds!r} digest={digest}")
+    line = f"ranks={ran.ranks} conduit={ran.conduit} seconds={ran.seconds!r}"
+    narrow = sys.stdout.isatty() and len(line) + len(f" digest={digest}") > (terminal.columns() or math.inf)
+    print(line, f"digest={digest}", sep="\n" if narrow else " ")
 
 
 def _print_times(runs: Sequence[Ran], console: Console) -> None:

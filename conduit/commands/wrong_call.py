@@ -25,6 +25,9 @@ _OF_RUN = {"report": "--report DIR", "trace": "--trace FILE", "stats": "--stats"
 _RANKS = frozenset({"--threads", "--nprocs", "--np", "--pes", "--processes"})
 """What other programs and front ends call ranks."""
 
+_SHORT = {"-c": "--conduit", "-np": "--ranks"}
+"""What other programs have a letter for."""
+
 
 def explain(name: str, error: CycloptsError) -> str:
     """Return the line to be shown.
@@ -70,8 +73,8 @@ def _text(error: CycloptsError) -> tuple[str, str]:
         case UnknownOptionError():
             word = error.token.keyword or error.token.value
             known = list(chain.from_iterable(argument.names for argument in error.argument_collection))
-            meant = " (did you mean --ranks?)" if word in _RANKS and "--ranks" in known else like(word, known)
-            return f"has no option {word}{meant}", ""
+            name = "--ranks" if word in _RANKS else _SHORT.get(word, "")
+            return f"has no option {word}{f' (did you mean {name}?)' if name in known else like(word, known)}", ""
         case UnusedCliTokensError():
             word = (error.unused_tokens or [""])[0]
             return f"takes no argument '{word}'", _option_for(error, word)

@@ -7,7 +7,7 @@ import importlib
 import inspect
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from types import ModuleType
 
@@ -191,9 +191,8 @@ def elsewhere(package: str, name: str) -> str:
         return f"{package} has no {name}; {text}"
     word, kind = getattr(module, "_given", ("", object))
     if word and name in dir(kind):
-        return (
-            f"{package} has no {name}, but what main is called with has: `async def main({word})`, then `{word}.{name}`"
-        )
+        called = f"{word}.{name}{'()' if inspect.isroutine(inspect.getattr_static(kind, name)) else ''}"
+        return f"{package} has no {name}, but what main is called with has: `async def main({word})`, then `{called}`"
     for other in public_modules():
         there = importlib.import_module(other)
         if other != package and name in getattr(there, "__all__", ()):
@@ -262,23 +261,23 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
         if text := getattr(kind, "_instead", {}).get(each):
             return f"{kind.__name__} has no {name}; {as_called(text, kind, _written(error))}"
         if each in own:
-            return f"{kind.__name__} has no {name} (did you mean {each}?)"
+            return f"{kind.__name__} has no {name} (did you mean {each}?){_perhaps_of(there, name, error)}"
     if name in dir(Endpoint) and (name == "attach" or "ep" not in own) and (text := _otherwise(kind, name, error)):
         return text
     of_result = hasattr(np.ndarray, name)
     if hasattr(kind, "__await__") and (of_result or name in _WAITS) and (called := _written(error)):
         result = "" if not of_result or "put" in getattr(there, "call", "") else f" for its result, which has {name}"
         return f"{called} {is_a(there)}: write `await {called}`{result}"
-    if isinstance(there, Endpoint) and (fronts := _fronts_with(name)):
+    if isinstance(there, Endpoint) and (fronts := _meant(_fronts_with(name), error)):
         if started := _started(fronts, there, error):  # the program says itself what it is for
             return f"{kind.__name__} has no {name}; {started}"
+        if len(fronts) == 1 and _imports(fronts[0], error):
+            return f"{kind.__name__} has no {name}{_perhaps_of(there, name, error)}"
         here = _in_layer(kind, name, exact=True)
         if here and "ep" in _names_of(there, error):  # who calls it so has an endpoint in mind
             return here
         here = here or f"{kind.__name__} has no {name}"
-        return "; ".join(
-            [here, *(f'if this is a program of {each}, put `api = "{each}"` at its top' for each in fronts)]
-        )
+        return f"{here}{_perhaps_of(there, name, error)}"
     if text := _in_part(there, name, error):
         return text
     if word := _of_main(kind, name):
@@ -307,19 +306,67 @@ def first_argument(front: str | None) -> str:
     return "ep"
 
 
+def _perhaps_of(there: object, name: str, error: BaseException) -> str:
+    """Say what makes an endpoint's program one of a front end which has that name; "" for every other object."""
+    if not isinstance(there, Endpoint):
+        return ""
+    fronts, script = _meant(_fronts_with(name), error), _script(error)
+    remedies = {
+        each: f'put `api = "{each}"` at its top' if script is None else f"write {_run_of(each, there, script)}"
+        for each in fronts
+    }
+    return "".join(f"; if this is a program of {each}, {remedy}" for each, remedy in remedies.items())
+
+
+def _meant(fronts: list[str], error: BaseException) -> list[str]:
+    """Return those of some front ends that a program imports, all where it imports none."""
+    return [each for each in fronts if _imports(each, error)] or fronts
+
+
+def _imports(front: str, error: BaseException) -> bool:
+    """Say whether a program has imported the module of a front end."""
+    modules = [importlib.import_module(each) for each in _modules_of(front)]
+    known = [value for step in steps_of(error) for value in step.tb_frame.f_globals.values()]
+    return any(value is module for value in known for module in modules)
+
+
+def _modules_of(front: str) -> tuple[str, str]:
+    """Return the module of a front end and its package; one of them has its public names."""
+    module = registry.installed(registry.FRONT_ENDS)[front].module
+    return module, module.rpartition(".")[0]
+
+
 def _started(fronts: list[str], endpoint: Endpoint, error: BaseException) -> str:
-    """Say how to start a program that says itself which of some front ends it is for, "" for one that does not."""
+    """Say how to start a program that says itself which of some front ends it is for, "" for one that does not.
+
+    It says so by `api`, or by importing it in a script, which starts the job itself.
+    """
     for step in steps_of(error):
         known = step.tb_frame.f_globals
         front = known.get("api")
-        if isinstance(front, str) and front in fronts:
-            module = registry.installed(registry.FRONT_ENDS)[front].module
-            for public in (module, module.rpartition(".")[0]):
-                if text := getattr(importlib.import_module(public), "_started", ""):
-                    above, _, last = public.rpartition(".")
-                    first = "" if last in known else f"`from {above} import {last}`, then "
-                    return f"conduit.run gives main an endpoint: write {first}`{text.format(endpoint.size)}`"
+        if front is None and known.get("__name__") == "__main__" and len(fronts) == 1 and _imports(fronts[0], error):
+            front = fronts[0]
+        if isinstance(front, str) and front in fronts and (written := _run_of(front, endpoint, known)):
+            return f"conduit.run gives main an endpoint: write {written}"
     return ""
+
+
+def _run_of(front: str, endpoint: Endpoint, known: Mapping[str, object]) -> str:
+    """Return what to write in the place of `conduit.run(main)` for a program of a front end, with what it imports."""
+    for public in _modules_of(front):
+        if text := getattr(importlib.import_module(public), "_started", ""):
+            above, _, last = public.rpartition(".")
+            first = "" if last in known else f"`from {above} import {last}`, then "
+            return f"{first}`{text.format(endpoint.size)}`"
+    return ""
+
+
+def _script(error: BaseException) -> dict[str, object] | None:
+    """Return the names of the script that starts the job itself, where an error was raised in one; else None."""
+    for step in steps_of(error):
+        if step.tb_frame.f_globals.get("__name__") == "__main__":
+            return step.tb_frame.f_globals
+    return None
 
 
 def _otherwise(kind: type, name: str, error: BaseException) -> str:

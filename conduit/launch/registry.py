@@ -17,7 +17,7 @@ from conduit.core.arguments import shown
 from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, UnknownConduit
 from conduit.launch import wrong_spec
-from conduit.options import in_effect, options_problem, parse_options, render, with_comma
+from conduit.options import in_effect, named_values, options_problem, parse_options, render, with_comma
 from conduit.words import like
 
 DISTRIBUTION = "conduit-am"
@@ -160,7 +160,8 @@ def find(name: str) -> type[Conduit]:
         _lookup.cache_clear()  # it may have been installed since the first look
         entry = installed(CONDUITS).get(name)
     if entry is None:
-        raise UnknownConduit(wrong_spec.no_such(name, sorted(installed(CONDUITS)), _chosen(), installed(FRONT_ENDS)))
+        chosen = {**_with_value(name), **_chosen()}
+        raise UnknownConduit(wrong_spec.no_such(name, sorted(installed(CONDUITS)), chosen, installed(FRONT_ENDS)))
     found = _load(name, entry)
     if isinstance(found, ImportFailure):
         raise UnknownConduit(f"conduit '{name}' ({found.target}) cannot be used: {found}") from found.error
@@ -303,6 +304,19 @@ def _chosen() -> dict[str, str]:
             names = {**{value: value for value in cls.variants()}, **cls.other_names}
             found.update((word, f"{name}:{cls.chooser}={value}") for word, value in names.items())
     return found
+
+
+def _with_value(value: str) -> dict[str, str]:
+    """Return the spec of the one network that has a value of an option by that name, `loggp:set=ethernet100`; or none.
+
+    Values that several networks have say nothing of which is meant.
+    """
+    found = [
+        f"{name}:{option}={value}"
+        for name, cls in available().items()
+        if isinstance(cls, type) and not cls.chooser and (option := named_values(cls.Options).get(value))
+    ]
+    return {value: found[0]} if len(found) == 1 else {}
 
 
 def _pairs(spec: str, name: str, tail: str) -> dict[str, str]:

@@ -111,6 +111,15 @@ def test_version(command):
             "conduit: options follow the command; write conduit run --conduit sci it.py -n 3\n",
         ),
         (["-n", "3", "run", "it.py"], "conduit: options follow the command; write conduit run -n 3 it.py\n"),
+        (
+            ["run", "hello.py", "-c", "udp"],
+            "conduit run: has no option -c (did you mean --conduit?); see conduit run --help; an option of the program "
+            "stands behind --: conduit run hello.py -- -c ...",
+        ),
+        (
+            ["show", "ethernet100"],
+            "conduit show: there is no conduit 'ethernet100' (did you mean loggp:set=ethernet100?)",
+        ),
         (["testam", "--rank", "2"], "conduit testam: has no option --rank (did you mean --ranks?); see conduit testam"),
         (
             ["run", "x.py", "--threads", "4"],

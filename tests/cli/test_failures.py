@@ -387,6 +387,14 @@ HINTS = {
         "AttributeError: 'Endpoint' object has no attribute 'my_pe'",
         'Endpoint has no my_pe; if this is a program of shmem, put `api = "shmem"` at its top',
     ),
+    "async def main(comm): comm.Get_rank()": (
+        "AttributeError: 'Endpoint' object has no attribute 'Get_rank'",
+        'Endpoint has no Get_rank (did you mean rank?); if this is a program of mpi, put `api = "mpi"` at its top',
+    ),
+    "from extended import upc\nasync def main(t): await t.all_alloc(20, block=2)": (
+        "AttributeError: 'Endpoint' object has no attribute 'all_alloc'",
+        'Endpoint has no all_alloc; if this is a program of upc, put `api = "upc"` at its top',
+    ),
     "async def main(comm): await comm.Send(b'abc', 1)": (
         "AttributeError: 'Endpoint' object has no attribute 'Send'",
         'Endpoint has no Send; if this is a program of mpi, put `api = "mpi"` at its top',

@@ -203,10 +203,10 @@ LINES = {
     ),
     SHMEM + "await pe.barrier()": "PE has no barrier; write `await pe.barrier_all()`",
     SHMEM + "from extended import shmem; shmem.my_pe()": (
-        "extended.shmem has no my_pe, but what main is called with has: `async def main(pe)`, then `pe.my_pe`"
+        "extended.shmem has no my_pe, but what main is called with has: `async def main(pe)`, then `pe.my_pe()`"
     ),
     SHMEM + "from extended.shmem import n_pes": (
-        "extended.shmem has no n_pes, but what main is called with has: `async def main(pe)`, then `pe.n_pes`"
+        "extended.shmem has no n_pes, but what main is called with has: `async def main(pe)`, then `pe.n_pes()`"
     ),
     CORE + "ep.mynode": "Endpoint has no mynode; write `ep.rank`",
     CORE + "ep.gasnet_nodes": "Endpoint has no gasnet_nodes; write `ep.size`",
@@ -313,6 +313,11 @@ LINES = {
     MPI + MPI4PY + "await comm.Allreduce(b, b.copy(), op=Op())": (
         "conduit.errors.BadRequest: comm.Allreduce: op is of mpi4py itself; write `from conduits.mpi import MPI` at "
         "the top"
+    ),
+    MPI
+    + MPI4PY.replace("Op", "Status")
+    + "if comm.rank: await comm.Recv(b, 0, 0, Status())\n    else: await comm.Send(b, 1)": (
+        "conduit.errors.BadRequest: status is of mpi4py itself; write `from conduits.mpi import MPI` at the top"
     ),
     MPI + MPI4PY.replace("Op", "Datatype") + "await comm.Bcast([b, Datatype()])": (
         "conduit.errors.BadRequest: comm.Bcast: buf: the datatype is of mpi4py itself; write `from conduits.mpi import "

@@ -58,6 +58,26 @@ def test_who_is_given_a_communicator_is_told_of_that_alone():
 
 
 @pytest.mark.parametrize(
+    ("text", "line", "instead"),
+    [
+        (f"{IMPORT}async def main(ep):\n    print(MPI.Wtime())\n", 3, "`ep.now`"),
+        ("from mpi4py.MPI import Wtime as t\nasync def main(ep):\n    t()\n", 1, "`ep.now`"),
+        (f'{IMPORT}api = "mpi"\nasync def main(comm):\n    MPI.Wtime()\n', 4, "`from conduits.mpi import MPI`"),
+    ],
+)
+def test_who_reads_its_clock_is_told_what_shows_virtual_time(text, line, instead):
+    assert warned(text) == (
+        f"prog.py:{line} asks mpi4py's own Wtime, the clock of this machine; time on 'loggp' is virtual; write "
+        f"{instead}"
+    )
+
+
+def test_its_clock_is_that_of_a_script_which_times_the_job():
+    assert not warned(f"{IMPORT}async def main(ep): pass\n{GUARD}    MPI.Wtime()\n    conduit.run(main)\n")
+    assert not warned(f"{IMPORT}MPI.Wtime()\n", "mpi:library=mpi4py")
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "from conduits.mpi import MPI\nMPI.COMM_WORLD.rank\n",

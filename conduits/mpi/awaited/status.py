@@ -6,6 +6,7 @@ from typing import Any
 
 from conduit import BadRequest
 from conduit.words import is_a
+from conduits.mpi.awaited.buffers import of_mpi4py
 from conduits.mpi.awaited.datatypes import BYTE, Datatype
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG
 from conduits.mpi.errors import ErrorClass
@@ -19,6 +20,8 @@ def fill_status(status: Any, plain: Any) -> None:
     Raises:
         BadRequest: it is no `Status`.
     """
+    if of_mpi4py(status):
+        raise BadRequest("status is of mpi4py itself; write `from conduits.mpi import MPI` at the top")
     if not isinstance(status, Status):
         raise BadRequest(f"status={status!r} {is_a(status)}; give an object of its class, status=MPI.Status()")
     status.fill(plain)
