@@ -1,6 +1,7 @@
 """What tests share: a job run twice, with and without inline driving, which must agree; a count of its bytecodes."""
 
 import gc
+import math
 import signal
 import sys
 
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import conduit
+from conduit.benchmarks import progress
 
 # What an example may take must not depend on how busy the machine is.
 BUSY = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -29,6 +31,12 @@ def pytest_collection_modifyitems(config, items):
         left_out = [item for item in items if item.get_closest_marker("every")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def busy_machine():
+    """Let no benchmark say how far it is because this machine is busy."""
+    progress.TOLD_S = math.inf
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -58,6 +58,7 @@ class Program:
         views: what pictures show of it.
         marks: sizes that pictures mark on a conduit.
         shown: names of the parameters that mean something to it and are printed; None: all.
+        shorter: the options by which it takes less time, after "fewer"; None: those that all benchmarks have.
     """
 
     name: str
@@ -76,6 +77,14 @@ class Program:
     views: tuple[View, ...] = ()
     marks: Callable[[Spec], Iterable[SizeMark]] = message_marks
     shown: Collection[str] | None = None
+    shorter: str | None = None
+
+    @property
+    def takes_less(self) -> str:
+        """Words for the options by which it takes less time."""
+        if self.shorter is not None:
+            return self.shorter
+        return "`--iterations`" + (" or a smaller `--max-size`" if self.sizes[0] < self.sizes[1] else "")
 
 
 def execute(program: Program, options: BenchmarkOptions, console: Console | None = None) -> int:
@@ -147,7 +156,7 @@ def _measured(
     for number, (spec, plan) in enumerate(zip(specs, plans, strict=True)):
         in_processes = processes.wanted(spec)
         run = (
-            _in_processes(options, spec, number, console)
+            _in_processes(program, options, spec, number, console)
             if in_processes
             else _run(program, options, spec, plan, console)
         )
@@ -156,14 +165,16 @@ def _measured(
             raise KeyboardInterrupt
 
 
-def _in_processes(options: BenchmarkOptions, spec: Spec, number: int, console: Console) -> ConduitResults:
+def _in_processes(
+    program: Program, options: BenchmarkOptions, spec: Spec, number: int, console: Console
+) -> ConduitResults:
     """Have processes run the benchmark on a conduit, the one of that number, and return their results.
 
     Raises:
         SystemExit: they have failed, and said why.
         KeyboardInterrupt: Ctrl-C before anything was measured.
     """
-    progress = Progress(console)
+    progress = Progress(console, program.takes_less)
     with _nothing_yet(progress), progress:
         beside = {_PART: str(number), "COLUMNS": str(console.width)}  # what ranks print is shown here
         outcome = processes.start(spec, options.ranks, beside, progress.hear)
@@ -266,7 +277,7 @@ def _run(
     notes = [note] if note else []
     if options.max_size is not None:
         notes += _lowered(program, spec, parameters)
-    progress = Progress(console)
+    progress = Progress(console, program.takes_less)
     with _nothing_yet(progress), progress:
 
         async def main(ep: Endpoint) -> RecordList | None:

@@ -1,4 +1,4 @@
-"""A progress bar for runs that take long, on terminals only."""
+"""How far runs are that take long: a progress bar on a terminal, elsewhere one line on standard error."""
 
 import pickle
 import time
@@ -9,10 +9,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bar
 
 from conduit.benchmarks.record import RecordList
-from conduit.launch import output
+from conduit.launch import output, terminal
 
 PATIENCE = 1.0
 """Seconds of wall time without a bar: a short run shows none."""
+TOLD_S = 10.0
+"""Seconds of wall time without that line."""
 
 
 class Progress:
@@ -22,10 +24,12 @@ class Progress:
 
     Args:
         console: where the bar appears, if that is a terminal.
+        shorter: the options by which a run takes less time, for who sees no bar; "" says nothing to them.
     """
 
-    def __init__(self, console: Console | None = None) -> None:
+    def __init__(self, console: Console | None = None, shorter: str = "") -> None:
         self._console = console if console is not None and console.is_terminal else None
+        self._shorter = "" if self._console is not None or output.is_framed() else shorter
         self._total = 0
         self._done = 0
         self._doing = ""
@@ -34,8 +38,8 @@ class Progress:
         self._began = time.monotonic()
 
     def begin(self, total: int) -> None:
-        """Announce the number of steps."""
-        self._total = total
+        """Announce the number of steps; of a run that is repeated, those of one more."""
+        self._total += total
 
     def advance(self, doing: str = "") -> None:
         """Count one step as begun; `doing` says what it is."""
@@ -55,6 +59,7 @@ class Progress:
     def _show(self, done: int, total: int, doing: str, *, calm: bool) -> None:
         """Draw the bar; a `calm` one only now, because it takes processor time from ranks that are being timed."""
         self._done, self._total, self._doing = done, total, doing
+        self._tell()
         if self._console is None or time.monotonic() - self._began < PATIENCE:
             return
         if self._bar is None:
@@ -63,6 +68,13 @@ class Progress:
             self._bar.start()
             self._bar.add_task(doing, total=self._total, completed=self._done - 1)
         self._bar.update(self._bar.task_ids[0], completed=self._done - 1, description=doing, refresh=calm)
+
+    def _tell(self) -> None:
+        """Say once, to who sees no bar, how far it is and what would take less time; between what is measured."""
+        seconds = time.monotonic() - self._began
+        if self._shorter and seconds >= TOLD_S:
+            terminal.tell(f"{seconds:.0f} s: {self.where()}; it takes less time with fewer {self._shorter}")
+            self._shorter = ""
 
     def keep(self, rank: int) -> RecordList:
         """Return the list for what a rank measures, so that it can be shown if the run is interrupted."""

@@ -351,7 +351,7 @@ def _warn_of_units(specs: Sequence[str]) -> None:
         specs: as they were written; a `Spec` gives all times in seconds.
     """
     if output.is_first() and any("=" in text for text in specs):
-        from conduit.conformance.pace import meant  # needed for options alone
+        from conduit.launch.pace import meant  # needed for options alone
 
         for said in filter(None, map(meant, dict.fromkeys(specs))):
             terminal.tell(f"warning: {said}")

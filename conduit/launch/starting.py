@@ -145,6 +145,7 @@ class _Launcher:
         self._warnings: dict[str, list[int]] = {}  # ranks that Python has warned, by the text, which was shown
         self._explained = False  # whether a rank has said why the job ends
         self._hurried = False  # whether the processes were told to end
+        self._found = False  # whether a rank has begun
         self._ranks: dict[int, int] = {}  # by descriptor of the process
         self._begun: dict[int, int] = {}  # descriptors of processes that have not found the others yet, by their ids
         self._came = 0  # how many have begun
@@ -192,7 +193,7 @@ class _Launcher:
         self._outcome.explained = self._explained
         if self._lost:
             terminal.tell(self._lost)
-        elif status and not self._explained:
+        elif not self._explained and (status or not self._outcome.results):  # it may take any end for a good one
             self._tell_fallen()
         return self._outcome
 
@@ -290,22 +291,24 @@ class _Launcher:
 
     def _tell_fallen(self) -> None:
         """Say which rank's process has ended the job, or which ranks' may have, where that is not known."""
-        if not self._ranks:  # no rank has begun: the launcher itself has said what is wrong
+        if not self._found:  # the launcher itself has said what is wrong
             return
         ranks = self._who_fell()
         which = f"rank {ranks[0]}" if len(ranks) == 1 else f"one of the ranks {', '.join(map(str, ranks))}"
-        terminal.tell(f"the process of {which} has ended {_how(self._ways.get(ranks[0]) if len(ranks) == 1 else None)}")
+        way, *others = {self._ways.get(rank) for rank in ranks}
+        terminal.tell(f"the process of {which} has ended {_how(None if others else way)}")
 
     def _who_fell(self) -> list[int]:
         """Return which rank's process has ended the job, or which ones may have.
 
         A launcher ends the others by force, and who is killed so may be gone before the one that has ended by itself:
-        neither the order says anything, nor whose end the launcher tells of.  A crash does.
+        neither the order says anything, nor whose end the launcher tells of.  A crash does, and so does a good end
+        before that of the job, which nothing that becomes of other processes brings about.
         """
-        crashed = [
-            rank for rank, way in self._ways.items() if os.WIFSIGNALED(way) and os.WTERMSIG(way) not in _BY_FORCE
-        ]
-        return sorted(crashed) or list(range(self._count))
+        ways = sorted(self._ways.items())
+        crashed = [rank for rank, way in ways if os.WIFSIGNALED(way) and os.WTERMSIG(way) not in _BY_FORCE]
+        left = [] if self._outcome.results else [rank for rank, way in ways if way == 0]
+        return crashed or left or list(range(self._count))
 
     def _tell_others(self) -> None:
         """Say which ranks had the errors and warnings of others, or errors of their own."""
@@ -397,6 +400,7 @@ class _Launcher:
     def _know(self, rank: int, process: int | None) -> None:
         """Take note that a process is a rank, and so has found the others."""
         with self._lock, suppress(OSError, AttributeError):
+            self._found = True
             if process is not None:
                 kept = self._begun.pop(process, None)
                 self._ranks[os.pidfd_open(process) if kept is None else kept] = rank

@@ -219,6 +219,7 @@ def _program(plan: Sequence[ScalingBlock], options: ScalingOptions, pes: int) ->
         fewest_ranks=2,
         settings={"trials": options.trials, "stagger": options.stagger, "whole": options.whole},
         shown=(),
+        shorter="`--trials` or `--ranks`",
         views=tuple(_views(plan)),
         marks=lambda spec: (),
     )

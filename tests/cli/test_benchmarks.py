@@ -19,6 +19,7 @@ from conduit.benchmarks import BenchmarkOptions, Parameters, Progress, Record, p
 from conduit.benchmarks.options import parameters_for
 from conduit.benchmarks.record import merge
 from conduit.benchmarks.report import ConduitResults, print_runs, runs_as_json, table
+from conduit.launch import output
 
 
 @pytest.mark.parametrize(
@@ -466,6 +467,49 @@ def test_no_bar_where_the_output_is_no_terminal():
         progress.begin(3)
         progress.advance("one")
     assert out.getvalue() == ""
+
+
+@pytest.fixture
+def told_at_once(monkeypatch):
+    monkeypatch.setattr("conduit.benchmarks.progress.TOLD_S", 0.0)
+
+
+def test_how_far_a_long_run_is_that_shows_no_bar_is_told_once(command, told_at_once):
+    words = ("--sections", "A", "--iterations", "1", "--max-size", "2")
+    status, out, err = command("testam", *words, "--conduit", "sci", "--conduit", "loggp")
+    assert status == 0
+    assert "it takes" not in out
+    less = "; it takes less time with fewer `--iterations` or a smaller `--max-size`"
+    assert err.splitlines() == [f"0 s: step 1 of 4, AMShort ping-pong roundtrip ReqRep{less}"] * 2
+    assert command("testbarrier", "--iterations", "1").err == (
+        "0 s: step 1 of 6, A Barrier named notify-wait; it takes less time with fewer `--iterations`\n"
+    )
+    words = ("--test", "naive", "--sizes", "8", "--trials", "2", "--ranks", "2")
+    _, _, err = command("shmem-tests", "--conduit", "t3e", *words)
+    assert err.endswith("; it takes less time with fewer `--trials` or `--ranks`\n")
+
+
+def test_steps_of_a_run_that_is_repeated_are_counted_on():
+    progress = Progress()
+    for _ in range(2):
+        progress.begin(1)
+        progress.advance("one")
+    assert progress.where() == "step 2 of 2, one"
+
+
+def test_a_rank_that_another_process_has_started_leaves_that_to_it(monkeypatch, capsys, told_at_once):
+    monkeypatch.setattr(output, "is_framed", lambda: True)
+    progress = Progress(Console(file=io.StringIO()), "`--iterations`")
+    progress.begin(1)
+    progress.advance("one")
+    assert capsys.readouterr().err == ""
+
+
+def test_who_sees_a_bar_is_not_told_besides(capsys, told_at_once):
+    with Progress(Console(file=io.StringIO(), force_terminal=True), "`--iterations`") as progress:
+        progress.begin(1)
+        progress.advance("one")
+    assert capsys.readouterr().err == ""
 
 
 def test_bar_on_a_terminal_once_a_run_is_long(monkeypatch):

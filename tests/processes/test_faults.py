@@ -121,6 +121,9 @@ def test_a_rank_that_crashes(fall):
 def test_a_process_that_just_ends(fall):
     done = fall("gone", "barrier")
     assert done.status != 0
+    told = re.search(r"the process of (.*?) has ended without an error of Python's, (with status 0|as by)", done.err)
+    assert told
+    assert told[1] == ("rank 1" if told[2] == "with status 0" else "one of the ranks 0, 1, 2")
 
 
 def test_a_single_process_that_just_ends_is_told_with_its_status(run_program):
