@@ -180,6 +180,8 @@ def draw_bars(axes: Axes, panel: BarPanel, title: str) -> None:
 
 def draw_strips(axes: Axes, panel: StripPanel, title: str) -> None:
     """Draw rows of stretches."""
+    from matplotlib.ticker import FuncFormatter
+
     axes.set_title(title, loc="left")
     groups = sorted({group for row in panel.strips for _, _, group in row})
     for group in groups:
@@ -190,9 +192,14 @@ def draw_strips(axes: Axes, panel: StripPanel, title: str) -> None:
                 axes.broken_barh(spans, (place - 0.4, 0.8), **look)
     axes.set_yticks(range(len(panel.names)), panel.names)
     axes.set_ylim(len(panel.names) - 0.5, -0.5)
-    axes.set_xlim(0, max((row[-1][1] for row in panel.strips if row), default=1) or 1)
+    axes.set_xlim(panel.begin, max((row[-1][1] for row in panel.strips if row), default=0) or panel.begin + 1)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.12g}"))
     axes.grid(visible=False, axis="y")
     axes.set_xlabel(panel.x_label)
+    if panel.cut:
+        slanted = {"marker": [(-1, -2), (1, 2)], "markersize": 10, "color": "black", "markeredgewidth": 1.2}
+        for shift in (-0.004, 0.004):
+            axes.plot([shift, shift], [0, 1], **slanted, linestyle="none", transform=axes.transAxes, clip_on=False)
 
 
 def draw_matrix(axes: Axes, panel: MatrixPanel, title: str) -> None:
