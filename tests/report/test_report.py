@@ -465,7 +465,7 @@ def test_pictures_and_links_are_of_the_time_after_the_start(beside):
     started, length = found.started / 1e6, found.length / 1e6
     assert started > 0.5 * length
     assert found.working == found.length - found.started
-    left_out = f"(the start, {started:,.1f} µs, is left out)"
+    left_out = f"(the start, {started:,.3f} µs, is left out)"
     (timeline,) = pictures["timeline"].panels
     assert timeline.x_label == f"time, µs {left_out}"
     assert (timeline.begin, timeline.cut) == (started, True)

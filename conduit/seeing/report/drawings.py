@@ -49,7 +49,7 @@ def _parts(found: Profile) -> Picture:
 
 def _left_out(found: Profile) -> str:
     """Say how long the start is, which pictures leave out."""
-    return f" (the start, {found.started / 1e6:,.1f} µs, is left out)" if found.started else ""
+    return f" (the start, {found.started / 1e6:,.3f} µs, is left out)" if found.started else ""
 
 
 def _ranks(found: Profile) -> tuple[str, ...]:
