@@ -27,9 +27,10 @@ class CpuListener:
             begin: picoseconds.
             end: picoseconds, later than `begin`.
             why: "start", "compute" (what programs ask for; in real time, code of their own), "polling" (in a call or a
-                pass), "waiting" (polls that find nothing while tasks of the rank are blocked), "send", "receive"
-                (decoding), "handler", "reply", "move" (native one-sided operations), "interrupt", or "copy" (of
-                payloads, in whichever of these; also what programs charge as `copied`).
+                pass), "call" (in a call of a library beside Active Messages, but for its poll), "waiting" (polls that
+                find nothing while tasks of the rank are blocked), "send", "receive" (decoding), "handler", "reply",
+                "move" (native one-sided operations), "interrupt", or "copy" (of payloads, in whichever of these; also
+                what programs charge as `copied`).
         """
 
 

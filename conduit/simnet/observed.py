@@ -135,13 +135,19 @@ def observe(port: SimulatedPort, hooks: Hooks, in_flight: InFlight) -> None:
 
 @cache
 def _observed_port(plain: Any) -> Any:
-    bases = (_Telling, plain)
+    bases = (_Telling, *plain.OBSERVED, plain)
     return type(plain.__name__, bases, {"__slots__": (), "__module__": plain.__module__})
 
 
 @cache
 def _observed_transport(plain: Any) -> Any:
     return type(plain.__name__, (_TellingTransport, plain), {"__module__": plain.__module__})
+
+
+def spend_on(port: SimulatedPort, why: str) -> None:
+    """Say what the time of a port's CPU is spent on from now on, to the end of its turn at most."""
+    if isinstance(port.cpu, ObservedCpu):
+        port.cpu.why = why
 
 
 class _Telling(SimulatedPort):
@@ -154,9 +160,7 @@ class _Telling(SimulatedPort):
         super().add_transport(transport)
 
     def _for(self, why: str) -> None:
-        """What the CPU's time is spent on from now on."""
-        if isinstance(self.cpu, ObservedCpu):
-            self.cpu.why = why
+        spend_on(self, why)
 
     # -- CPU time ------------------------------------------------------------------------------
 

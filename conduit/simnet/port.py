@@ -9,7 +9,7 @@ the chain has ended (S1).
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from conduit.contract import (
     Bytes,
@@ -109,6 +109,9 @@ class SimulatedPort(Port):
         "_take", "blocked", "conduit", "core", "cpu", "hooks", "host", "hosts", "in_flight", "kernel", "ledger",
         "memory", "rank", "task", "transports", "work",
     )  # fmt: skip
+
+    OBSERVED: ClassVar[tuple[type, ...]] = ()
+    """What a port of this class is besides where somebody listens (`conduit.simnet.observed`)."""
 
     # Of a port that is listened to alone (`conduit.simnet.observed`), and of one that is checked.
     hooks: Hooks

@@ -21,6 +21,7 @@ from conduit.options import option
 from conduit.sim import Kernel
 from conduit.sim.trio_private import cancelled
 from conduit.simnet import HostModel, SimulatedConduit, SimulatedPort, Transport
+from conduit.simnet.observed import spend_on
 from conduit.simnet.transport import LATER, Then
 from conduit.simnet.waiting import Blocked
 from conduit.words import many
@@ -159,6 +160,22 @@ def on(library: type[Installation]) -> type[SimulatedMpi]:
     )  # fmt: skip
 
 
+class _TellsCalls(SimulatedPort):
+    """What a port does besides where somebody listens: the library's own work in a call is no polling."""
+
+    __slots__ = ()
+
+    def begin_call_at_once(self) -> bool:
+        begun: bool = super().begin_call_at_once()  # type: ignore[misc]
+        if begun:
+            spend_on(self, "call")
+        return begun
+
+    async def begin_call(self) -> None:
+        await super().begin_call()  # type: ignore[misc]
+        spend_on(self, "call")
+
+
 class SimulatedMpiPort(SimulatedPort):
     """One rank's port.
 
@@ -171,6 +188,7 @@ class SimulatedMpiPort(SimulatedPort):
         knows_sends: whether all are there.
     """
 
+    OBSERVED = (_TellsCalls,)
     warn: Callable[[str], None] | None = None
     knows_sends = True
     last_sends: deque[tuple[Any, TransferComm, int, int]]

@@ -146,3 +146,20 @@ def test_messages_that_nobody_could_follow_are_not_drawn():
         each for each in ElementTree.fromstring(trace.svg()).iter(f"{NAMES}path") if each.get("stroke-width") == ".7"
     ]
     assert len(lines) == 3
+
+
+@pytest.mark.parametrize("spec", ["loggp", "sci", "sunfire", "startx", "t3e", "origin", "udp", "mpi:library=scampi"])
+def test_no_arrow_crosses_a_text(spec):
+    """Arrows end below the text of their row and begin below it; what stands above ends before it."""
+    drawn = ElementTree.fromstring(explained(spec, 100).svg())
+    arrows = [each.get("d") for each in drawn.iter(f"{NAMES}path") if each.get("marker-end")]
+    assert arrows
+    spans = []
+    for path in arrows:
+        begin, end = (float(point.split()[1]) for point in path[1:].split("L"))
+        assert begin < end
+        spans.append((begin, end + 3.5))  # with its head
+    labels = [float(each.get("y")) for each in drawn.iter(f"{NAMES}text") if (each.text or "").startswith("wire")]
+    assert len(labels) == len(spans)
+    for base in labels:
+        assert not any(begin < base + 3 and base - 10 < end for begin, end in spans)

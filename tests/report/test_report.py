@@ -15,6 +15,7 @@ from conduit.commands.cli import call
 from conduit.launch.observing import observed
 from conduit.launch.tracing import report_recording, reporting
 from conduit.seeing import report
+from conduit.seeing.report.drawings import drawings
 from conduit.seeing.report.profile import intersection, overlap, profile, union
 from conduits.mpi import MPI
 from extended import Extended
@@ -421,3 +422,67 @@ def test_json_is_as_without_a_report(tmp_path, capsys):
     words = ["run", str(PROGRAMS / "good.py"), "--json", "-", "--report", str(tmp_path / "out")]
     assert call(words) == 0
     assert json.loads(capsys.readouterr().out)[0]["ranks"] == 2
+
+
+async def neighbours(comm):
+    """Each rank sends eight bytes to both neighbours and waits for theirs."""
+    data, got = np.zeros(1), np.zeros(1)
+    near = [rank for rank in (comm.rank - 1, comm.rank + 1) if 0 <= rank < comm.size]
+    for _ in range(10):
+        for rank in near:
+            await comm.Send(data, rank)
+        for rank in near:
+            await comm.Recv(got, rank)
+
+
+@pytest.fixture(scope="module")
+def beside():
+    with reporting() as reports:
+        MPI.run(neighbours, ranks=8, library="scampi")
+    return reports[0]
+
+
+def test_the_work_of_calls_of_mpi_is_overhead_and_no_polling(beside):
+    account = beside.profile.accounts[3]
+    assert account.overhead > 10 * account.polling
+    assert "call" in {span.why for span in beside.recording.cpu[3]}
+    assert account.total == beside.profile.length
+
+
+def test_most_of_the_time_in_short_messages_is_told(beside):
+    (told,) = beside.advice
+    assert re.fullmatch(
+        r"Rank \d, like \d other ranks, spends \d\d % of its time after the start in sending and receiving, not in "
+        r"waits: 40 messages of 8 bytes on the average, \d+\.\d µs of its processor for each\.",
+        told.what,
+    )
+    assert told.remedy.startswith("Send fewer and larger messages: ")
+
+
+def test_pictures_and_links_are_of_the_time_after_the_start(beside):
+    found = beside.profile
+    pictures = {each.name: each for each in drawings(beside.recording, found)}
+    started, length = found.started / 1e6, found.length / 1e6
+    assert started > 0.5 * length
+    assert found.working == found.length - found.started
+    left_out = f"(the start, {started:,.3f} µs, is left out)"
+    (timeline,) = pictures["timeline"].panels
+    assert timeline.x_label == f"time, µs {left_out}"
+    assert (timeline.begin, timeline.cut) == (started, True)
+    for row in timeline.strips:
+        assert row[0][0] == started
+        assert row[-1][1] == pytest.approx(length)
+    (parts,) = pictures["time"].panels
+    assert parts.x_label == f"time after the start, µs {left_out}"
+    assert all(row[-1][1] == pytest.approx(length - started) for row in parts.strips)
+    (links,) = pictures["links"].panels
+    assert links.x_label == "% of the time after the start"
+    assert links.values[0][0] == pytest.approx(100 * found.links[0].busy / found.working)
+
+
+def test_the_page_is_small_and_says_of_which_time_links_are(beside, tmp_path):
+    beside.write(tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    assert "% of the time after the start</th>" in page
+    assert "job&#x27;s time" not in page
+    assert (tmp_path / "timeline.svg").stat().st_size < 180_000

@@ -83,7 +83,7 @@ def test_the_time_of_each_rank_adds_up(traced):
         assert told["copies"] == spent.pop("copy", 0)
         assert told["handlers"] == spent.pop("handler") == 3 * 4 * 100_000
         assert told["overhead"] == sum(spent.values())
-        assert set(spent) <= {"send", "receive", "reply", "interrupt"}
+        assert set(spent) <= {"send", "receive", "reply", "interrupt", "call"}
 
 
 def test_tracks_are_one_a_rank_for_calls_and_handlers(traced):

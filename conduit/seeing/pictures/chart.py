@@ -100,12 +100,16 @@ class StripPanel:
         x_label: with unit.
         names: of the rows, from the top.
         strips: for each row begin, end and group of each stretch, in order and without overlap.
+        begin: where the x axis begins.
+        cut: whether something is left out before that, which the axis shows.
     """
 
     title: str = ""
     x_label: str
     names: tuple[str, ...]
     strips: tuple[tuple[tuple[float, float, int], ...], ...]
+    begin: float = 0.0
+    cut: bool = False
 
 
 @attrs.frozen(kw_only=True)

@@ -9,10 +9,13 @@ _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#000000", "#cc79a7", "#e69f00", "#
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _HATCHES = ("", "///", "...", "", "\\\\\\", "ooo", "---", "xxx")
 _SHADES = (
-    ("#0072b2", ""), ("#e69f00", "///"), ("#009e73", "..."), ("#f4a582", "xx"), ("#cc79a7", "---"),
-    ("#f0e442", "oo"), ("#bdbdbd", ""), ("#ffffff", ""),
+    ("#0072b2", ""), ("#e69f00", "///"), ("#009e73", "|||"), ("#f4a582", "xx"), ("#cc79a7", "---"),
+    ("#f0e442", "\\\\\\"), ("#bdbdbd", ""), ("#ffffff", ""),
 )  # fmt: skip
-"""Of stretches, which touch one another: colour and hatch; those without a hatch are dark, grey and white."""
+"""Of stretches, which touch one another: colour and hatch; those without a hatch are dark, grey and white.
+
+Hatches are of straight lines: each circle of another would be curves, and they the most of the file.
+"""
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1, 1, 1, 1, 1)))
 _FILLS: tuple[Any, ...] = ("full", "none", "left", "bottom", "top")
 

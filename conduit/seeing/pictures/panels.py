@@ -180,19 +180,33 @@ def draw_bars(axes: Axes, panel: BarPanel, title: str) -> None:
 
 def draw_strips(axes: Axes, panel: StripPanel, title: str) -> None:
     """Draw rows of stretches."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+    from matplotlib.ticker import FuncFormatter
+
     axes.set_title(title, loc="left")
     groups = sorted({group for row in panel.strips for _, _, group in row})
     for group in groups:
-        look = {**stretch(group), "linewidth": 0.0}
+        corners: list[tuple[float, float]] = []
         for place, row in enumerate(panel.strips):
-            spans = [(begin, end - begin) for begin, end, which in row if which == group]
-            if spans:
-                axes.broken_barh(spans, (place - 0.4, 0.8), **look)
+            top, bottom = place - 0.4, place + 0.4
+            for begin, end, which in row:
+                if which == group:
+                    corners += (begin, top), (end, top), (end, bottom), (begin, bottom), (begin, top)
+        codes = [Path.MOVETO, *[Path.LINETO] * 3, Path.CLOSEPOLY] * (len(corners) // 5)
+        axes.add_patch(PathPatch(Path(corners, codes), **{**stretch(group), "linewidth": 0.0}))
     axes.set_yticks(range(len(panel.names)), panel.names)
     axes.set_ylim(len(panel.names) - 0.5, -0.5)
-    axes.set_xlim(0, max((row[-1][1] for row in panel.strips if row), default=1) or 1)
+    axes.set_xlim(panel.begin, max((row[-1][1] for row in panel.strips if row), default=0) or panel.begin + 1)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.12g}"))
     axes.grid(visible=False, axis="y")
     axes.set_xlabel(panel.x_label)
+    if panel.cut:
+        for shift in (-0.004, 0.004):
+            axes.plot(
+                [shift], [0.0], marker=[(-1, -2), (1, 2)], markersize=10, color="black", markeredgewidth=1.2,
+                transform=axes.transAxes, clip_on=False,
+            )  # fmt: skip
 
 
 def draw_matrix(axes: Axes, panel: MatrixPanel, title: str) -> None:

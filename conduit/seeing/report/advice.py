@@ -21,6 +21,8 @@ _WORTH = 0.1
 """Of the time after the start, below which nothing is said."""
 _SMALL, _MANY = 64, 32
 """Bytes of an element-wise access at most, and how many of them at least."""
+_MOSTLY, _SHORT, _SEVERAL = 0.5, 512, 16
+"""Of a rank's time after the start, from which messages are most of it; their mean bytes at most, and how many."""
 _ALIGNED = 8
 """Bytes: what engines that move long payloads ask of addresses and sizes, as SCI's does."""
 
@@ -61,7 +63,7 @@ def advice(recording: ReportRecording, found: Profile) -> list[Advice]:
         *_unaligned(recording, found),
         *_first_contacts(found),
     ]
-    return sorted(every, key=lambda each: -each.share)
+    return sorted(every or _short_messages(found), key=lambda each: -each.share)
 
 
 def _us(ticks: float) -> str:
@@ -218,6 +220,37 @@ def _message_wise(found: Profile, waited: Mapping[tuple[str, int], tuple[int, in
             )
             made.append(_OfLine(place, rank, advised))
     return made
+
+
+def _short_messages(found: Profile) -> list[Advice]:
+    """Ranks most of whose time goes to the processor's part in short messages; said where nothing else is."""
+    counts: Counter[int] = Counter()
+    nbytes: Counter[int] = Counter()
+    for way, count in found.messages.items():
+        for rank in set(way):
+            counts[rank] += count
+            nbytes[rank] += found.nbytes[way]
+    ranks = [
+        rank
+        for rank, count in counts.items()
+        if count >= _SEVERAL
+        and nbytes[rank] <= _SHORT * count
+        and found.accounts[rank].overhead >= _MOSTLY * found.working
+    ]
+    if not ranks:
+        return []
+    most = max(ranks, key=lambda rank: (found.accounts[rank].overhead, -rank))
+    busy, count = found.accounts[most].overhead, counts[most]
+    like = f", like {many(len(ranks) - 1, 'other rank')}," if ranks[1:] else ""
+    return [
+        Advice(
+            f"Rank {most}{like} spends {_part(busy / found.working)} in sending and receiving, not in waits: {count} "
+            f"messages of {nbytes[most] / count:.0f} bytes on the average, {_us(busy / count)} of its processor for "
+            "each.",
+            "Send fewer and larger messages: a short one takes its ranks about as long as one of some hundred bytes.",
+            busy / found.working,
+        )
+    ]
 
 
 def _hot_spots(found: Profile) -> list[Advice]:

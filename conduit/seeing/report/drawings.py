@@ -35,14 +35,21 @@ def _parts(found: Profile) -> Picture:
     strips = []
     for account in found.accounts:
         values, at = attrs.asdict(account), 0.0
+        values["start"] -= found.started
         row = []
         for group, part in enumerate(_PARTS):
             if values[part]:
                 row.append((at, at + values[part] / 1e6, group))
                 at += values[part] / 1e6
         strips.append(tuple(row))
-    panel = StripPanel(x_label="time, µs", names=_ranks(found), strips=tuple(strips))
+    label = "time after the start, µs" if found.started else "time, µs"
+    panel = StripPanel(x_label=label + _left_out(found), names=_ranks(found), strips=tuple(strips))
     return Picture(name="time", title="What the time of each rank went to", panels=(panel,), groups=_PARTS)
+
+
+def _left_out(found: Profile) -> str:
+    """Say how long the start is, which pictures leave out."""
+    return f" (the start, {found.started / 1e6:,.3f} µs, is left out)" if found.started else ""
 
 
 def _ranks(found: Profile) -> tuple[str, ...]:
@@ -50,16 +57,22 @@ def _ranks(found: Profile) -> tuple[str, ...]:
 
 
 def _timeline(recording: ReportRecording, found: Profile) -> Picture:
-    strips = tuple(_row(recording, rank, found.length) for rank in range(found.ranks))
-    panel = StripPanel(x_label="time, µs", names=_ranks(found), strips=strips)
+    begin = found.started
+    strips = tuple(_row(recording, rank, begin, found.length) for rank in range(found.ranks))
+    panel = StripPanel(
+        x_label="time, µs" + _left_out(found), names=_ranks(found), strips=strips, begin=begin / 1e6, cut=begin > 0
+    )
     return Picture(name="timeline", title="What each rank did, and when", panels=(panel,), groups=_PARTS)
 
 
-def _row(recording: ReportRecording, rank: int, length: int) -> tuple[tuple[float, float, int], ...]:
-    """Return for each stretch of time what filled most of it, alike ones joined."""
+def _row(recording: ReportRecording, rank: int, since: int, until: int) -> tuple[tuple[float, float, int], ...]:
+    """Return for each stretch of the time between two what filled most of it, alike ones joined."""
     filled = np.zeros((len(_PARTS), _COLUMNS))
-    width = length / _COLUMNS
+    width = max(until - since, 1) / _COLUMNS
     for begin, end, why in recording.cpu[rank]:
+        if end <= since:
+            continue
+        begin, end = max(begin - since, 0), end - since
         part = _WHY.get(why, _OVERHEAD)
         first, last = int(begin / width), min(int(end / width), _COLUMNS - 1)
         if first >= last:
@@ -71,8 +84,8 @@ def _row(recording: ReportRecording, rank: int, length: int) -> tuple[tuple[floa
     filled[_IDLE] = np.maximum(width - filled.sum(axis=0), 0)
     parts = filled.argmax(axis=0)
     edges = [0, *(np.flatnonzero(np.diff(parts)) + 1).tolist(), _COLUMNS]
-    step = width / 1e6
-    return tuple((edges[i] * step, edges[i + 1] * step, int(parts[edges[i]])) for i in range(len(edges) - 1))
+    places = [(since + edge * width) / 1e6 for edge in edges]
+    return tuple((places[i], places[i + 1], int(parts[edges[i]])) for i in range(len(edges) - 1))
 
 
 def _matrix(found: Profile) -> Picture:
@@ -119,8 +132,8 @@ def _class(bits: int) -> str:
 
 def _links(found: Profile) -> Picture:
     shown = found.links[:_MOST_LINKS]
-    values = tuple(100 * use.busy / found.length for use in shown)
-    panel = BarPanel(x_label="% of the job's time", names=tuple(use.name for use in shown), values=(values,))
+    values = tuple(100 * use.busy / found.working for use in shown)
+    panel = BarPanel(x_label="% of the time after the start", names=tuple(use.name for use in shown), values=(values,))
     return Picture(name="links", title="Links and engines: how long they were taken", panels=(panel,))
 
 

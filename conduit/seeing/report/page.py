@@ -113,11 +113,14 @@ def _tables(page: Page, recording: ReportRecording, found: Profile) -> None:
     ]
     page.table(("level", "bytes", "count", "bytes in all"), sizes, folded="Sizes at each level")
     links = [
-        (use.name, use.busy / 1e6, 100 * use.busy / found.length if found.length else 0.0, use.nbytes, use.transfers)
-        for use in found.links
+        (use.name, use.busy / 1e6, 100 * use.busy / found.working, use.nbytes, use.transfers) for use in found.links
     ]
     if not recording.in_real_time:
-        page.table(("link or engine", "taken µs", "%", "bytes", "transfers"), links, folded="Links and engines")
+        page.table(
+            ("link or engine", "taken µs", "% of the time after the start", "bytes", "transfers"),
+            links,
+            folded="Links and engines",
+        )
     late = [(each.rank, each.messages, each.unpolled / 1e6, each.longest / 1e6, each.cost / 1e6) for each in found.late]
     if late:
         titles = ("rank", "messages", "computed µs", "longest µs", "cost others µs")

@@ -42,7 +42,7 @@ class LineUse:
 
 @attrs.frozen
 class LinkUse:
-    """How a link or an engine was used: picoseconds taken, bytes and transfers."""
+    """How a link or an engine was used after the start: picoseconds taken, bytes and transfers."""
 
     name: str
     busy: int
@@ -111,12 +111,18 @@ class Profile:
     @property
     def working(self) -> int:
         """Picoseconds after the first rank has built its queues and connections: what programs can change."""
-        return max(self.length - min(account.start for account in self.accounts), 1)
+        return max(self.length - self.started, 1)
+
+    @property
+    def started(self) -> int:
+        """When the first rank has built its queues and connections, picoseconds."""
+        return min(account.start for account in self.accounts)
 
 
 def profile(recording: ReportRecording) -> Profile:
     """Return what a recording of a job that is over comes to."""
     lives = list(recording.lives())
+    times = accounts(recording)
     messages: Counter[tuple[int, int]] = Counter()
     nbytes: Counter[tuple[int, int]] = Counter()
     for life in lives:
@@ -133,12 +139,12 @@ def profile(recording: ReportRecording) -> Profile:
         conduit=recording.conduit,
         ranks=recording.ranks,
         length=recording.length,
-        accounts=accounts(recording),
+        accounts=times,
         messages=messages,
         nbytes=nbytes,
         sizes=_sizes(recording, lives),
         lines=_lines(recording, lives, [*native, *library]),
-        links=_links(recording),
+        links=_links(recording, min(account.start for account in times)),
         late=_late(recording, lives),
         lives=lives,
         native=native,
@@ -200,11 +206,14 @@ def _lines(recording: ReportRecording, lives: Iterable[MessageLife], calls: Iter
     return sorted(found.values(), key=lambda line: (-line.waited, -line.nbytes, line.place))
 
 
-def _links(recording: ReportRecording) -> list[LinkUse]:
-    found = [
-        LinkUse(name, sum(carried.end) - sum(carried.begin), sum(carried.nbytes), len(carried))
-        for name, carried in recording.links.items()
-    ]
+def _links(recording: ReportRecording, since: int) -> list[LinkUse]:
+    """Add up what links carried from some time on."""
+    found = []
+    for name, carried in recording.links.items():
+        rows = [(max(begin, since), end, nbytes) for begin, end, nbytes in carried.rows() if end > since]
+        busy = sum(end - begin for begin, end, _ in rows)
+        if rows:
+            found.append(LinkUse(name, busy, sum(nbytes for _, _, nbytes in rows), len(rows)))
     return sorted(found, key=lambda use: (-use.busy, use.name))
 
 

@@ -13,6 +13,8 @@ _WIDTH, _TOP, _ROW, _MOST, _WAY = 780.0, 78.0, 19.0, 46.0, 30.0
 _BOX = 252.0
 _COLUMNS = (20.0, _WIDTH - 20.0 - _BOX)
 _SMALL = 12.0
+_LABEL = 16.0
+"""Pixels of the label of an arrow, which stands above all of it."""
 _SHADES = {
     "send": "warm", "reply": "warm", "receive": "green", "polling": "rose", "notice": "rose", "copy": "sand",
     "handler": "dark", "interrupt": "grey", "move": "warm", "compute": "dark",
@@ -42,9 +44,7 @@ def draw_sequence(title: str, steps: Sequence[MessageStep]) -> str:
     """
     rows = _rows(steps)
     whole = sum(row.ticks for row in rows) or 1
-    heights = [
-        (_WAY if row.where == HARDWARE else _ROW) + (_MOST - _ROW) * min(1.0, 4 * row.ticks / whole) for row in rows
-    ]
+    heights = [_least(row) + (_MOST - _ROW) * min(1.0, 4 * row.ticks / whole) for row in rows]
     drawing = Svg(_WIDTH, _TOP + sum(heights) + 16, title)
     drawing.text(20, 26, title, size=15, bold=True)
     for rank, left in enumerate(_COLUMNS):
@@ -63,6 +63,13 @@ def draw_sequence(title: str, steps: Sequence[MessageStep]) -> str:
             _box(drawing, row, y, height, text, time)
         y += height
     return drawing.render()
+
+
+def _least(row: _Row) -> float:
+    """Return how high a row is that takes hardly any time."""
+    if row.where != HARDWARE:
+        return _ROW
+    return _WAY + (_LABEL if row.what == "wire" else 0.0)
 
 
 def _rows(steps: Sequence[MessageStep]) -> list[_Row]:
@@ -93,9 +100,10 @@ def _box(drawing: Svg, row: _Row, y: float, height: float, text: str, time: str)
 
 
 def _way(drawing: Svg, row: _Row, y: float, height: float, text: str) -> None:
-    ends = [(_COLUMNS[0] + _BOX, y + 2), (_COLUMNS[1], y + height - 2)]
-    if row.leg == "reply":
-        ends = [(_COLUMNS[1], y + 2), (_COLUMNS[0] + _BOX, y + height - 2)]
-    if row.what == "wire":
-        drawing.line(ends, end=True)
-    drawing.text(_WIDTH / 2, y + height / 2 + (-9 if row.what == "wire" else 4.5), text, anchor="middle", size=_SMALL)
+    if row.what != "wire":
+        drawing.text(_WIDTH / 2, y + height / 2 + 4.5, text, anchor="middle", size=_SMALL)
+        return
+    drawing.text(_WIDTH / 2, y + _LABEL - 3, text, anchor="middle", size=_SMALL)
+    sides = _COLUMNS[0] + _BOX, _COLUMNS[1]
+    begin, end = reversed(sides) if row.leg == "reply" else sides
+    drawing.line([(begin, y + _LABEL + 2), (end, y + height - 5)], end=True)
