@@ -6,7 +6,7 @@ fence where operations are native; where they are Active Messages, which have no
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import conduit
 from extended.front_ends import integer, public, shown
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from extended import Extended, Handle
+
+T = TypeVar("T")
 
 _ENOUGH = 64
 """How many handles are kept before those that are done are dropped."""
@@ -51,8 +53,8 @@ class OperationStream:
         self._gets.append(handle)
         self._forget()
 
-    async def begun(self, begin: Coroutine[Any, Any, Handle[Any]]) -> Handle[Any]:
-        """Begin an operation and return its handle; cancelled, what goes on of it is completed with the others."""
+    async def begun(self, begin: Coroutine[Any, Any, T]) -> T:
+        """Begin an operation and return what that gives; cancelled, what goes on is completed with the others."""
         try:
             return await begin
         except BaseException:

@@ -257,7 +257,7 @@ class ShmemTransfers(Base):
     def _put_signal(
         self, call: str, target: Any, source: Any, pe: Any, signal: Any, value: Any, sigop: Any, size: Any, ctx: Any
     ) -> Any:
-        _, rank, offset, data = self._put(call, target, source, pe, size, ctx)
+        stream, rank, offset, data = self._put(call, target, source, pe, size, ctx)
         place = self._signal(call, signal)[0]
         number = integer(call, "value", value, -(1 << 63), (1 << 64) - 1, "an integer of 64 bits")
         if sigop not in (SIGNAL.SET, SIGNAL.ADD):
@@ -266,7 +266,7 @@ class ShmemTransfers(Base):
         change = atomic.set if sigop == SIGNAL.SET else atomic.add
 
         async def send() -> None:
-            await self._x.put(rank, offset, data)
+            await stream.begun(self._x.put(rank, offset, data))
             await change(rank, place, number)
 
         return send()
