@@ -173,7 +173,7 @@ class SimulatedMpiPort(SimulatedPort):
 
     warn: Callable[[str], None] | None = None
     knows_sends = True
-    last_sends: deque[tuple[Any, TransferComm, int, int]]
+    last_sends: deque[tuple[Any, TransferComm, int, int]] = deque(maxlen=0)  # of a rank that has not started
     _process: SimulatedProcess | None = None  # until the job is over
     conduit: SimulatedMpi
     library: EngineLibrary
