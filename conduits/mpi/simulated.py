@@ -159,6 +159,10 @@ def on(library: type[Installation]) -> type[SimulatedMpi]:
     )  # fmt: skip
 
 
+_NONE_SENT: deque[tuple[Any, TransferComm, int, int]] = deque(maxlen=0)
+"""Of a rank that has not started."""
+
+
 class SimulatedMpiPort(SimulatedPort):
     """One rank's port.
 
@@ -173,7 +177,7 @@ class SimulatedMpiPort(SimulatedPort):
 
     warn: Callable[[str], None] | None = None
     knows_sends = True
-    last_sends: deque[tuple[Any, TransferComm, int, int]] = deque(maxlen=0)  # of a rank that has not started
+    last_sends: deque[tuple[Any, TransferComm, int, int]] = _NONE_SENT
     _process: SimulatedProcess | None = None  # until the job is over
     conduit: SimulatedMpi
     library: EngineLibrary
