@@ -238,3 +238,24 @@ def test_a_put_that_was_cancelled_after_its_first_piece_is_complete_after_a_flus
     network = "loggp:order=weak,max_medium=512,max_long=512,slots=1"
     for after in (0, 1e-6, 1e-5, 1e-4, 5e-4):
         assert conduit.run(main, after, conduit=network).values[1] == {2}
+
+
+def test_a_fence_that_was_cancelled_while_it_told_of_accesses_can_be_called_again(network):
+    """They are told of once, and conflict with nothing."""
+
+    async def main(ep, after):
+        win = await Win.Allocate(64, 8, comm=await Extended.attach(ep))
+        await win.Fence()
+        await win.Put(np.full(1, ep.rank), 1 - ep.rank)
+        while True:
+            with trio.move_on_after(after) as scope:
+                await win.Fence()
+            if not scope.cancelled_caught:
+                break
+            after += 3e-6
+        found = int(np.frombuffer(win.tomemory(), "i8")[0])
+        await win.Free()
+        return found
+
+    for tenths in range(0, 300, 7):
+        assert conduit.run(main, tenths * 1e-7, ranks=2, conduit=network).values == [1, 0]
