@@ -65,6 +65,11 @@ def run_tasks(kernel: Kernel, bodies: Sequence[Body]) -> None:
         # A wait that was ended by force can upset Trio; what ended the job is what matters.
         if not kernel.end.errors:
             raise
+    except BaseExceptionGroup as group:
+        # An interrupt at the first step of a task, before it could keep what it raises.
+        if group.subgroup(KeyboardInterrupt) is None:
+            raise
+        raise KeyboardInterrupt from None
     finally:
         order.leave(previous)
 

@@ -160,6 +160,7 @@ def on(library: type[Installation]) -> type[SimulatedMpi]:
     )  # fmt: skip
 
 
+<<<<<<< HEAD
 class _TellsCalls(SimulatedPort):
     """What a port does besides where somebody listens: the library's own work in a call is no polling."""
 
@@ -174,6 +175,10 @@ class _TellsCalls(SimulatedPort):
     async def begin_call(self) -> None:
         await super().begin_call()  # type: ignore[misc]
         spend_on(self, "call")
+=======
+_NONE_SENT: deque[tuple[Any, TransferComm, int, int]] = deque(maxlen=0)
+"""Of a rank that has not started."""
+>>>>>>> h14-d
 
 
 class SimulatedMpiPort(SimulatedPort):
@@ -191,7 +196,7 @@ class SimulatedMpiPort(SimulatedPort):
     OBSERVED = (_TellsCalls,)
     warn: Callable[[str], None] | None = None
     knows_sends = True
-    last_sends: deque[tuple[Any, TransferComm, int, int]]
+    last_sends: deque[tuple[Any, TransferComm, int, int]] = _NONE_SENT
     _process: SimulatedProcess | None = None  # until the job is over
     conduit: SimulatedMpi
     library: EngineLibrary

@@ -6,16 +6,19 @@ fence where operations are native; where they are Active Messages, which have no
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import conduit
 from extended.front_ends import integer, public, shown
 from extended.shmem.teams import ShmemTeam, check_team
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
     from types import TracebackType
 
     from extended import Extended, Handle
+
+T = TypeVar("T")
 
 _ENOUGH = 64
 """How many handles are kept before those that are done are dropped."""
@@ -37,6 +40,7 @@ class OperationStream:
         self._gets: list[Handle[Any]] = []
         self._unordered: dict[int, list[Handle[Any]]] = {}
         self._enough = _ENOUGH
+        self._unsure = False  # whether a cancelled task has left operations under way, whose handles nobody has
 
     def put(self, handle: Handle[Any], dest: int) -> None:
         """Take note of a put, and to which rank a fence must order it."""
@@ -48,6 +52,14 @@ class OperationStream:
         """Take note of a get."""
         self._gets.append(handle)
         self._forget()
+
+    async def begun(self, begin: Coroutine[Any, Any, T]) -> T:
+        """Begin an operation and return what that gives; cancelled, what goes on is completed with the others."""
+        try:
+            return await begin
+        except BaseException:
+            self._unsure = True
+            raise
 
     def _forget(self) -> None:
         # The limit doubles with what is left, so that a put costs a constant time on average.
@@ -64,6 +76,7 @@ class OperationStream:
     async def order(self) -> None:
         """Order the puts: by the network's own fences, else by completing them, since messages have no order."""
         rma = self.x.ep.rma
+        await self._sure()
         if rma is None:
             puts, self._puts = self._puts, []
             await self._wait(puts, [])
@@ -78,10 +91,16 @@ class OperationStream:
 
     async def complete(self) -> None:
         """Complete all that was begun."""
+        await self._sure()
         puts, gets = self._puts, self._gets
         self._puts, self._gets = [], []
         await self._wait(puts, gets)
         self._unordered.clear()
+
+    async def _sure(self) -> None:
+        if self._unsure:
+            await self.x.sync()
+            self._unsure = False
 
     async def _wait(self, puts: list[Handle[Any]], gets: list[Handle[Any]]) -> None:
         try:

@@ -97,7 +97,7 @@ class ShmemTransfers(Base):
         return self._begin_put(stream, rank, offset, data, bulk=True)
 
     async def _begin_put(self, stream: OperationStream, rank: int, offset: int, data: Array, *, bulk: bool) -> None:
-        stream.put(await self._x.put_nb(rank, offset, data, bulk=bulk), rank)
+        stream.put(await stream.begun(self._x.put_nb(rank, offset, data, bulk=bulk)), rank)
 
     @public("pe")
     def iput(
@@ -129,7 +129,8 @@ class ShmemTransfers(Base):
 
         async def begin() -> None:
             self._x.ep.charge(copied=taken.nbytes)
-            stream.put(await self._x.put_strided_nb(rank, offset, (far * taken.itemsize,), taken.copy()), rank)
+            steps = (far * taken.itemsize,)
+            stream.put(await stream.begun(self._x.put_strided_nb(rank, offset, steps, taken.copy())), rank)
 
         return begin()
 
@@ -181,7 +182,7 @@ class ShmemTransfers(Base):
         out = elements[:count]
 
         async def begin() -> None:
-            stream.get(await self._x.get_nb(rank, offset, out=out))
+            stream.get(await stream.begun(self._x.get_nb(rank, offset, out=out)))
 
         return begin()
 
@@ -256,7 +257,7 @@ class ShmemTransfers(Base):
     def _put_signal(
         self, call: str, target: Any, source: Any, pe: Any, signal: Any, value: Any, sigop: Any, size: Any, ctx: Any
     ) -> Any:
-        _, rank, offset, data = self._put(call, target, source, pe, size, ctx)
+        stream, rank, offset, data = self._put(call, target, source, pe, size, ctx)
         place = self._signal(call, signal)[0]
         number = integer(call, "value", value, -(1 << 63), (1 << 64) - 1, "an integer of 64 bits")
         if sigop not in (SIGNAL.SET, SIGNAL.ADD):
@@ -265,7 +266,7 @@ class ShmemTransfers(Base):
         change = atomic.set if sigop == SIGNAL.SET else atomic.add
 
         async def send() -> None:
-            await self._x.put(rank, offset, data)
+            await stream.begun(self._x.put(rank, offset, data))
             await change(rank, place, number)
 
         return send()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import trio
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -151,9 +152,19 @@ class ArrayMemory:
         for owner, positions in self.layout.by_owner(flat):
             data = np.ascontiguousarray(values[positions])
             offsets = self.offset + self.layout.local(flat[positions]) * size
-            handles.append(await self.x.put_indexed_nb(owner, offsets, size, data))
+            try:
+                handles.append(await self.x.put_indexed_nb(owner, offsets, size, data))
+            except trio.Cancelled:
+                await self._leave(handles)
+                raise
         self._count("written", len(flat), sum(handle.messages for handle in handles), len(flat) * size)
         return handles
+
+    async def _leave(self, handles: list[Handle[Any]]) -> None:
+        # In a cancelled scope: the wait ends at once, and the next sync waits in its place.
+        for handle in handles:
+            handle.disown()
+        await self.x.wait_all(handles)
 
     async def add(self, flat: Indices, operands: Values) -> None:
         """Add to elements, each addition atomic; one transfer for each thread that has some."""

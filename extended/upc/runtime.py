@@ -83,9 +83,12 @@ class Runtime:
         Raises:
             conduit.BadRequest: another thread was first.
         """
-        if not (await self._notify(id, [0]))[0]:
-            raise conduit.BadRequest(f"t.free: the array was freed {self.freed.get(id, 'by another thread')}; {_FREE}")
-        with trio.CancelScope(shield=True):  # or its memory would be lost
+        if id in self._noted:
+            raise conduit.BadRequest(f"t.free: another task of this thread frees the array; {_FREE}")
+        with trio.CancelScope(shield=True):  # or its memory would be lost: from the first notice on it is freed
+            if not (await self._notify(id, [0]))[0]:
+                who = self.freed.get(id, "by another thread")
+                raise conduit.BadRequest(f"t.free: the array was freed {who}; {_FREE}")
             await self._notify(id, list(range(1, self.ep.size)))
             await self.x.global_free(offset)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
+import trio
 
 from extended import Handle
 from extended.program_lines import program_line
@@ -15,7 +16,7 @@ from extended.windows.part import conflict
 from extended.windows.records import GET, PUT, Accesses, AccessRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 
     from extended.windows.buffers import Array
     from extended.windows.calls import Call
@@ -118,6 +119,7 @@ class Operations:
         self._holds: dict[int, WindowHold] = {}  # by the rank that is locked
         self._unlocked = False  # Lock_all was told that nobody else locks
         self._told = set[int]()  # ranks that know of accesses under a lock
+        self._unsure = False  # whether a cancelled task has left an access under way, whose handle nobody has
         self._costs: dict[str, float] = {}
 
     def charge(self, name: str) -> None:
@@ -133,11 +135,13 @@ class Operations:
     async def put(self, call: Call, rank: int, start: int, data: Array) -> None:
         """Begin a Put of bytes."""
         undo = await self._enter(call, rank, PUT, start, start + data.nbytes)
+        self.charge("mpi_put")
+        if undo is None:
+            return await _to_its_end(self._put(rank, start, data))
         try:
-            self.charge("mpi_put")
-            await self._put(rank, start, data)
+            return await self._put(rank, start, data)
         except BaseException:
-            undo()
+            self._cancelled(rank, undo)
             raise
 
     async def _put(self, rank: int, start: int, data: Array) -> None:
@@ -154,11 +158,13 @@ class Operations:
     async def get(self, call: Call, rank: int, start: int, out: Array) -> None:
         """Begin a Get of bytes."""
         undo = await self._enter(call, rank, GET, start, start + out.nbytes)
+        self.charge("mpi_get")
+        if undo is None:
+            return await _to_its_end(self._get(rank, start, out))
         try:
-            self.charge("mpi_get")
-            await self._get(rank, start, out)
+            return await self._get(rank, start, out)
         except BaseException:
-            undo()
+            self._cancelled(rank, undo)
             raise
 
     async def _get(self, rank: int, start: int, out: Array) -> None:
@@ -176,15 +182,27 @@ class Operations:
         """Begin an accumulate of any kind."""
         stop = start + what.nbytes
         undo = await self._enter(call, rank, what.code, start, stop, what.kind)
+        self.charge(cost)
+        if undo is None:
+            return await _to_its_end(self._accumulate(call, rank, start, stop, what))
         try:
-            self.charge(cost)
-            await self._after(call, rank, start, stop, what.commutes)
-            awaited = await self._apply(self._shape.members[rank], start, what)
+            return await self._accumulate(call, rank, start, stop, what)
         except BaseException:
-            undo()
+            self._cancelled(rank, undo)
             raise
+
+    async def _accumulate(self, call: Call, rank: int, start: int, stop: int, what: Change) -> None:
+        await self._after(call, rank, start, stop, what.commutes)
+        awaited = await self._apply(self._shape.members[rank], start, what)
         if awaited is not None:
             self._keep(rank, PendingOperation(awaited, start, stop, what.commutes))
+
+    def _cancelled(self, rank: int, undo: Callable[[], object]) -> None:
+        """Forget an access that has not begun, or that goes on without a handle; `complete` waits for the latter."""
+        undo()
+        self._accesses = {each: accesses for each, accesses in self._accesses.items() if accesses}
+        self._pending.setdefault(rank, [])
+        self._unsure = True
 
     async def _after(self, call: Call, rank: int, start: int, stop: int, commutes: int | None) -> None:
         """Wait for earlier accumulates of the same bytes: those of one rank are done in order, and messages are not."""
@@ -208,11 +226,11 @@ class Operations:
 
     async def _enter(
         self, call: Call, rank: int, what: int, start: int, stop: int, kind: int = 0
-    ) -> Callable[[], object]:
+    ) -> Callable[[], object] | None:
         """Refuse an access outside its epoch, or one that conflicts with another of this rank; remember it.
 
         Returns:
-            what takes it out again, if it does not begin.
+            what takes it out again, if it does not begin; None where its target knows of it, so that it has to.
         """
         epoch = self._epochs.access(call, rank)
         if epoch is Epoch.SHARED and rank not in self._epochs.locks and not self._unlocked:
@@ -229,8 +247,14 @@ class Operations:
             member = self._shape.members[rank]
             # A copy: what is added to later may grow.
             told = attrs.evolve(record)
-            self._keep(rank, PendingOperation(await self._service.access_in_lock(member.rank, member.slot, told)))
+            try:
+                sent = await self._service.access_in_lock(member.rank, member.slot, told)
+            except BaseException:
+                self._cancelled(rank, undo)
+                raise
+            self._keep(rank, PendingOperation(sent))
             self._told.add(rank)
+            return None
         return undo
 
     def _keep(self, rank: int, pending: PendingOperation) -> None:
@@ -249,6 +273,9 @@ class Operations:
         if not self._pending:
             await self._ep.poll()
             return
+        if self._unsure:
+            await self._x.sync()
+            self._unsure = False
         chosen = list(self._pending) if ranks is None else [rank for rank in ranks if rank in self._pending]
         await self.wait({rank: [one.awaited for one in self._pending[rank]] for rank in chosen}, what)
         for rank in chosen:
@@ -288,11 +315,19 @@ class Operations:
     async def tell_fence(self) -> None:
         """Tell all ranks what this one has done to them since the last fence."""
         awaited: dict[int, list[Waitable]] = {}
-        for rank, accesses in self._accesses.items():
-            member = self._shape.members[rank]
-            awaited[rank] = [await self._service.access_in_fence(member.rank, member.slot, self._turn, accesses)]
-        if awaited:
-            await self.wait(awaited, "win.Fence")
+        try:
+            for rank, accesses in self._accesses.items():
+                member = self._shape.members[rank]
+                awaited[rank] = [await self._service.access_in_fence(member.rank, member.slot, self._turn, accesses)]
+            if awaited:
+                await self.wait(awaited, "win.Fence")
+        except BaseException:
+            # Told of again by the next Fence, an access would conflict with itself. One not told of yet is not seen.
+            self._accesses.clear()
+            for rank, told in awaited.items():
+                for one in told:
+                    self._keep(rank, PendingOperation(one))
+            raise
 
     def fenced(self) -> None:
         """Begin a new epoch of fences."""
@@ -376,3 +411,9 @@ class Operations:
 
 def _nothing() -> None:
     return None
+
+
+async def _to_its_end(access: Coroutine[Any, Any, None]) -> None:
+    # Its target has been told of it: made a second time, it would conflict with itself.
+    with trio.CancelScope(shield=True):
+        await access

@@ -71,7 +71,8 @@ class Passive(WindowBase):
         self._operations.charge("mpi_win_unlock")
         await self._operations.flush(call.name, (rank,))
         self._epochs.unlocked(call, rank)
-        await self._operations.unlock(rank)
+        with trio.CancelScope(shield=True):  # the epoch is closed: it could not be called again
+            await self._operations.unlock(rank)
 
     @public("win")
     def Lock_all(self, assertion: Any = 0) -> Any:
@@ -107,7 +108,8 @@ class Passive(WindowBase):
         self._operations.charge("mpi_win_unlock_all")
         await self._operations.flush(call.name)
         self._epochs.unlocked_all(call)
-        await self._operations.unlock_all()
+        with trio.CancelScope(shield=True):  # as in Unlock
+            await self._operations.unlock_all()
 
     @public("win")
     def Flush(self, rank: Any) -> Any:

@@ -551,3 +551,29 @@ conduit.run(main, conduit="loggp:inline={inline}")
 @pytest.mark.parametrize("inline", ["yes", "no"])
 def test_E8_a_signal_from_outside_ends_a_handler_or_a_predicate_that_never_returns(request_, inline):
     _interrupt(ENDLESS.format(request=request_, inline=inline))
+
+
+@pytest.mark.parametrize("network", ["loggp", "mpi:library=scampi"])
+def test_E8_an_interrupt_before_a_rank_s_first_step_is_an_interrupt_too(network):
+    """Python raises it where the task's function begins, before that can keep it; most ranks have not started."""
+    sent = []
+
+    def trace(frame, event, argument):
+        if frame.f_code.co_name == "run_one" and not sent:
+            sent.append(1)
+            sys.settrace(None)
+            signal.raise_signal(signal.SIGINT)
+
+    async def main(ep):
+        await ep.attach()
+        return ep.rank
+
+    before = sys.gettrace()
+    try:
+        sys.settrace(trace)
+        with pytest.raises(KeyboardInterrupt):
+            conduit.run(main, ranks=3, conduit=network)
+    finally:
+        sys.settrace(before)
+    assert sent
+    assert conduit.run(main, ranks=3, conduit=network).values == [0, 1, 2]

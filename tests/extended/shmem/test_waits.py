@@ -287,3 +287,24 @@ def test_what_main_leaves_and_what_is_cancelled_is_completed():
         return int(data.sum())
 
     assert run(main, network=WEAK)[1] == 3000  # and no warning, which would be an error here
+
+
+def test_quiet_completes_a_put_that_was_cancelled_after_its_first_piece():
+    """It goes on without a handle; a later put is not overtaken by its pieces."""
+
+    async def main(pe, after):
+        data = await pe.zeros(1000, "i8")
+        if pe.my_pe() == 0:
+            with trio.move_on_after(after):
+                await pe.put(data, np.ones(1000, "i8"), 1)
+            await pe.quiet()
+            await pe.put(data, np.full(1000, 2), 1)
+            await pe.quiet()
+        else:
+            await conduit.current().compute(1e-3)  # so that the pieces wait for slots
+        await pe.barrier_all()
+        return set(data.tolist())
+
+    for after in (0, 1e-6, 1e-5, 1e-4, 5e-4):
+        network = "loggp:order=weak,max_medium=512,max_long=512,slots=1"
+        assert shmem.run(main, after, conduit=network).values[1] == {2}

@@ -108,3 +108,73 @@ def test_a_deadlock_names_the_missing_thread_and_the_lines():
     assert f"test_run.py:{first + 3}" in text
     assert f"test_run.py:{first + 4}" in text
     assert "which rank 1 must bring about" in text
+
+
+@pytest.mark.parametrize("network", ["loggp", "startx", "t3e"])
+def test_a_free_that_is_cancelled_has_freed_wholly_or_not_at_all(network):
+    """It can be made again until it returns, and the memory is given back."""
+
+    async def main(t, after):
+        if t.MYTHREAD == 0:
+            await t.barrier()
+            return None
+        a = await t.global_alloc(t.ep.segment.nbytes // 16, dtype="i8")  # two of them would not fit
+        while True:
+            with trio.move_on_after(after) as scope:
+                await t.free(a)
+            if not scope.cancelled_caught:
+                break
+            after += 1e-6
+        b = await t.global_alloc(t.ep.segment.nbytes // 16, dtype="i8")
+        await t.free(b)
+        await t.barrier()
+
+    for tenths in range(0, 40, 2):
+        upc.run(main, tenths * 1e-7, threads=2, conduit=network, segment=65536)
+
+
+def test_two_tasks_of_a_thread_that_free_one_array():
+    async def main(t):
+        if t.MYTHREAD == 1:
+            a = await t.global_alloc(8)
+            told = []
+
+            async def free():
+                try:
+                    await t.free(a)
+                except conduit.BadRequest as error:
+                    told.append(str(error))
+
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(free)
+                nursery.start_soon(free)
+            return told
+        return None
+
+    (told,) = upc.run(main, threads=3, conduit="loggp").values[1]
+    assert told == (
+        "t.free: another task of this thread frees the array; one thread frees an array, once for all; where every "
+        "thread does, write `await t.all_free(a)`"
+    )
+
+
+def test_a_fence_that_is_cancelled_between_two_threads_is_made_again():
+    """What has gone out to the first one does not come later than what is written next."""
+
+    async def main(t, after):
+        a = await t.all_alloc(3 * 700, dtype="i8")
+        if t.MYTHREAD == 0:
+            a[700:] = 1
+            with trio.move_on_after(after):
+                await t.fence()
+            a[700:] = 2
+        else:
+            await t.ep.compute(1e-3)
+        await t.barrier()
+        return set(a.local.tolist())
+
+    network = "loggp:order=weak,max_medium=512,max_long=512,slots=1"
+    for after in (0, 1e-6, 1e-5, 1e-4, 3e-4):
+        result = upc.run(main, after, threads=3, conduit=network)
+        assert list(result.values) == [{0}, {2}, {2}]
+        assert not any(result.warnings)

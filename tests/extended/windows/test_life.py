@@ -6,7 +6,7 @@ import trio
 
 import conduit
 from extended import Extended, windows
-from extended.windows import Win
+from extended.windows import LOCK_SHARED, Win
 
 
 def test_windows_of_teams_and_of_all_beside_each_other(network):
@@ -151,3 +151,111 @@ def test_a_job_with_windows_is_the_same_each_time(both_ways):
         await win.Free()
 
     both_ways.run(main, ranks=4)
+
+
+def test_a_fence_follows_an_access_that_was_cancelled_before_it_began(network):
+    """There is nothing to tell the target of."""
+
+    async def main(ep):
+        win = await Win.Allocate(64, 8, comm=await Extended.attach(ep))
+        await win.Fence()
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await win.Put(np.full(1, 5), 1 - ep.rank)
+        assert scope.cancelled_caught
+        await win.Fence()
+        await win.Post([1 - ep.rank])
+        await win.Start([1 - ep.rank])
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await win.Put(np.full(1, 5), 1 - ep.rank)
+        assert scope.cancelled_caught
+        await win.Complete()
+        await win.Wait()
+        found = int(np.frombuffer(win.tomemory(), "i8")[0])
+        await win.Free()
+        return found
+
+    assert conduit.run(main, conduit=network).values == [0, 0]
+
+
+def test_an_access_in_a_lock_can_be_cancelled_at_any_time_and_made_again(network):
+    """Nowhere does the second one conflict with the first."""
+
+    async def main(ep, after):
+        win = await Win.Allocate(64, 8, comm=await Extended.attach(ep))
+        if ep.rank == 0:
+            await win.Lock(1, LOCK_SHARED)
+            with trio.move_on_after(after) as scope:
+                await win.Put(np.full(1, 4), 1)
+            if scope.cancelled_caught:
+                await win.Put(np.full(1, 4), 1)
+            await win.Unlock(1)
+        await win.Fence()
+        found = int(np.frombuffer(win.tomemory(), "i8")[0])
+        await win.Free()
+        return found
+
+    for tenths in range(0, 100, 3):
+        assert conduit.run(main, tenths * 1e-7, conduit=network).values[1] == 4
+
+
+def test_unlocking_has_no_cancellation_point_once_the_epoch_is_closed(network):
+    async def main(ep, after):
+        win = await Win.Allocate(64, 8, comm=await Extended.attach(ep))
+        await win.Lock_all()
+        while True:
+            with trio.move_on_after(after) as scope:
+                await win.Unlock_all()
+            if not scope.cancelled_caught:
+                break
+            after += 1e-6
+        await win.Free()
+
+    for tenths in range(0, 30, 3):
+        conduit.run(main, tenths * 1e-7, conduit=network)
+
+
+def test_a_put_that_was_cancelled_after_its_first_piece_is_complete_after_a_flush():
+    """It goes on without a handle; a later put is not overtaken by its pieces."""
+
+    async def main(ep, after):
+        win = await Win.Allocate(5000, comm=await Extended.attach(ep))
+        await win.Lock_all()
+        if ep.rank == 0:
+            with trio.move_on_after(after):
+                await win.Put(np.ones(5000, "u1"), 1)
+            await win.Flush(1)
+            await win.Put(np.full(5000, 2, "u1"), 1)
+        elif after:
+            await ep.compute(1e-3)  # so that the pieces wait for slots
+        await win.Unlock_all()
+        await win.Fence()
+        found = set(win.tomemory().tolist())
+        await win.Free()
+        return found
+
+    network = "loggp:order=weak,max_medium=512,max_long=512,slots=1"
+    for after in (0, 1e-6, 1e-5, 1e-4, 5e-4):
+        assert conduit.run(main, after, conduit=network).values[1] == {2}
+
+
+def test_a_fence_that_was_cancelled_while_it_told_of_accesses_can_be_called_again(network):
+    """They are told of once, and conflict with nothing."""
+
+    async def main(ep, after):
+        win = await Win.Allocate(64, 8, comm=await Extended.attach(ep))
+        await win.Fence()
+        await win.Put(np.full(1, ep.rank), 1 - ep.rank)
+        while True:
+            with trio.move_on_after(after) as scope:
+                await win.Fence()
+            if not scope.cancelled_caught:
+                break
+            after += 3e-6
+        found = int(np.frombuffer(win.tomemory(), "i8")[0])
+        await win.Free()
+        return found
+
+    for tenths in range(0, 300, 7):
+        assert conduit.run(main, tenths * 1e-7, ranks=2, conduit=network).values == [1, 0]
