@@ -25,7 +25,7 @@ _OF_RUN = {"report": "--report DIR", "trace": "--trace FILE", "stats": "--stats"
 _RANKS = frozenset({"--threads", "--nprocs", "--np", "--pes", "--processes"})
 """What other programs and front ends call ranks."""
 
-_SHORT = {"-c": "--conduit", "-np": "--ranks"}
+_SHORT = {"-c": "--conduit"}
 """What other programs have a letter for."""
 
 

@@ -160,7 +160,10 @@ def on(library: type[Installation]) -> type[SimulatedMpi]:
     )  # fmt: skip
 
 
-<<<<<<< HEAD
+_NONE_SENT: deque[tuple[Any, TransferComm, int, int]] = deque(maxlen=0)
+"""Of a rank that has not started."""
+
+
 class _TellsCalls(SimulatedPort):
     """What a port does besides where somebody listens: the library's own work in a call is no polling."""
 
@@ -175,10 +178,6 @@ class _TellsCalls(SimulatedPort):
     async def begin_call(self) -> None:
         await super().begin_call()  # type: ignore[misc]
         spend_on(self, "call")
-=======
-_NONE_SENT: deque[tuple[Any, TransferComm, int, int]] = deque(maxlen=0)
-"""Of a rank that has not started."""
->>>>>>> h14-d
 
 
 class SimulatedMpiPort(SimulatedPort):
