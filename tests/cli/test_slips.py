@@ -1259,7 +1259,7 @@ def test_a_lock_that_is_made_to_be_taken_elsewhere_is_not_told(command, tmp_path
 )
 def test_who_waits_for_others_in_a_call_of_shared_arrays_is_told_with_its_name(shown, line, call):
     lines = shown(f"{UPC}if t.MYTHREAD == 0: {line}")
-    waits = f"rank 0: prog.py:4 in main: waits for {call}, which rank 1 must bring about, since "
+    waits = f"rank 0: prog.py:4 in main: waits for {call}, to which rank 1 has not come, since "
     assert any(each.startswith(waits) for each in lines), lines
     assert not any("a barrier" in each for each in lines)
 
@@ -1274,7 +1274,7 @@ def test_who_waits_for_others_in_a_call_of_shared_arrays_is_told_with_its_name(s
 def test_who_waits_in_a_collect_of_shmem_is_told_without_what_it_does_inside(shown, other, its):
     lines = shown(f"{SHMEM}await (pe.collect(a, a, 1) if pe.my_pe() == 0 else {other})")
     assert any(
-        line.startswith("rank 0: prog.py:4 in main: waits for pe.collect(...), which rank 1 must bring about, since ")
+        line.startswith("rank 0: prog.py:4 in main: waits for pe.collect(...), to which rank 1 has not come, since ")
         for line in lines
     ), lines
     assert lines[-1] == (
@@ -1731,7 +1731,7 @@ def test_a_collective_call_of_mpi_that_not_all_ranks_make_is_told(command, tmp_p
 
 def test_a_fence_that_a_rank_has_not_come_to_is_named_so(shown):
     lines = shown(WINDOW + "if ep.rank == 0: await win.Fence()")
-    assert lines[-1].startswith("rank 0: prog.py:6 in main: waits for win.Fence, which rank 1 must bring about, since ")
+    assert lines[-1].startswith("rank 0: prog.py:6 in main: waits for win.Fence, to which rank 1 has not come, since ")
 
 
 SHARED = (
@@ -1789,8 +1789,8 @@ def test_an_error_that_all_ranks_have_in_a_group_is_told_once(shown):
 
 def test_who_has_not_come_to_a_barrier_is_to_blame(shown):
     lines = shown(EXTENDED + "if ep.rank: await x.barrier()", "--ranks", "4")
-    for who, whom in (("ranks 1-2, each", "which rank 0 must bring about"), ("rank 3", "to which rank 0 has not come")):
-        assert any(line.startswith(f"{who}: prog.py:4 in main: waits for a barrier, {whom}, since ") for line in lines)
+    waits = "prog.py:4 in main: waits for a barrier, to which rank 0 has not come, since "
+    assert any(line.startswith(f"ranks 1-3, each: {waits}") for line in lines)
     assert not any(line.startswith("     ") for line in lines)
 
 

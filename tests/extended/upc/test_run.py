@@ -107,4 +107,4 @@ def test_a_deadlock_names_the_missing_thread_and_the_lines():
     text = str(caught.value)
     assert f"test_run.py:{first + 3}" in text
     assert f"test_run.py:{first + 4}" in text
-    assert "which rank 1 must bring about" in text
+    assert "to which rank 1 has not come" in text
