@@ -36,6 +36,7 @@ class LayerReport:
         advice: what to do, said once however many ranks say it.
         noted: of the messages that are not handled, how many the notes tell of.
         awaited: how many others waits of their senders tell of.
+        waiting: by task what it waits for in words of now, in the place of those of the wait's begin.
     """
 
     notes: list[str] = attrs.field(factory=list)
@@ -43,6 +44,7 @@ class LayerReport:
     advice: list[str] = attrs.field(factory=list)
     noted: int = 0
     awaited: int = 0
+    waiting: dict[object, str] = attrs.field(factory=dict)
 
     def note(self, text: str, messages: int = 0) -> None:
         """Add a line about this rank, and about so many messages that it has not handled."""
@@ -52,6 +54,10 @@ class LayerReport:
     def told_by_waits(self, messages: int) -> None:
         """Say that waits of their senders tell of so many messages that this rank has not handled."""
         self.awaited += messages
+
+    def waits_now(self, task: object, text: str) -> None:
+        """Say what a task of Trio waits for as it stands now, in the place of the `what` of its wait."""
+        self.waiting[task] = text
 
     def advise(self, text: str) -> None:
         """Say what to do about that, at the end of the report."""
