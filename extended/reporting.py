@@ -25,7 +25,15 @@ class ReportSink(Protocol):
         """Say what a task of Trio waits for as it stands now."""
 
     def part(
-        self, name: str, members: Iterable[int], come: int, waits: Mapping[str, int], *, everybody: bool = False
+        self,
+        name: str,
+        members: Iterable[int],
+        come: int,
+        waits: Mapping[str, int],
+        *,
+        everybody: bool = False,
+        called: str = "",
+        last: str = "",
     ) -> None:
         """Say how often this rank has come to what `members` do together."""
 

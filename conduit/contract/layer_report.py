@@ -17,6 +17,9 @@ class Participation:
         come: how often this one has begun it.
         waits: by the `what` of a wait of this rank, the number of the turn that it waits for, from 0.
         everybody: whether that wait ends when all members have come, and not before.
+        called: what its turns are, as a program has them, for a report that tells that ranks have come unequally often;
+            "" where it is not to.
+        last: the last of them that this rank has made, with its line; "" where that is not known.
     """
 
     name: str
@@ -24,6 +27,8 @@ class Participation:
     come: int
     waits: Mapping[str, int]
     everybody: bool
+    called: str = ""
+    last: str = ""
 
 
 @attrs.define
@@ -64,9 +69,16 @@ class LayerReport:
         self.advice.append(text)
 
     def part(
-        self, name: str, members: Iterable[int], come: int, waits: Mapping[str, int], *, everybody: bool = False
+        self,
+        name: str,
+        members: Iterable[int],
+        come: int,
+        waits: Mapping[str, int],
+        *,
+        everybody: bool = False,
+        called: str = "",
+        last: str = "",
     ) -> None:
         """Add this rank's part in something that ranks do together; see `Participation`."""
-        self.parts.append(
-            Participation(name, members if isinstance(members, range) else tuple(members), come, dict(waits), everybody)
-        )
+        ranks = members if isinstance(members, range) else tuple(members)
+        self.parts.append(Participation(name, ranks, come, dict(waits), everybody, called, last))

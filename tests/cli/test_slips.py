@@ -1734,6 +1734,26 @@ def test_a_fence_that_a_rank_has_not_come_to_is_named_so(shown):
     assert lines[-1].startswith("rank 0: prog.py:6 in main: waits for win.Fence, to which rank 1 has not come, since ")
 
 
+@pytest.mark.parametrize(("assertion", "checks"), [("", "True"), ("MODE_NOSUCCEED", "True"), ("", "False")])
+def test_a_fence_that_a_rank_leaves_out_is_told_by_the_numbers_of_their_calls(shown, assertion, checks):
+    lines = shown(
+        f"{WINDOW.replace('comm=x', f'comm=x, checks={checks}').replace('import Win', 'import MODE_NOSUCCEED, Win')}"
+        f"await win.Fence()\n    if ep.rank != 1:\n        await win.Fence({assertion})\n    await win.Free()",
+        *("--ranks", "4"),
+    )
+    assert lines[-2] == "ranks 0-3 are in win.Free at prog.py:9" + IN_ORDER
+    second, first = (" at prog.py:8", " at prog.py:6") if checks == "True" else ("", "")
+    assert lines[-1] == (
+        f"of the calls of all on the window of Win.Allocate at prog.py:5 ranks 0, 2-3 have made 4, the last "
+        f"win.Fence{second}; rank 1 has made 3, the last win.Fence{first}"
+    )
+
+
+def test_windows_of_ranks_that_cross_without_a_missing_call_are_not_counted(shown):
+    lines = shown(f"{WINDOW}await win.Fence()\n    await (x.barrier() if ep.rank else win.Free())", "--ranks", "3")
+    assert not any("calls of all" in line for line in lines)
+
+
 SHARED = (
     "n = 0\nasync def main(ep):\n    def f(token):\n        global n\n        n += 1\n    await ep.attach(f)\n    "
     "await ep.request_short(1 - ep.rank, f)\n    await ep.block_until(lambda: n == 1)\n"

@@ -83,8 +83,8 @@ class _Text:
         deaf = [rank for rank in self._report.ranks if rank.running and not rank.may_poll]
         if any(task.call == OF_TRIO for rank in deaf for task in rank.tasks):
             said[_POLL] = None
-        if self._report.kind in _AT_REST and (text := crossed(self._report.ranks)):
-            said[text] = None
+        if self._report.kind in _AT_REST:
+            said.update(dict.fromkeys(crossed(self._report.ranks)))
         return list(said)
 
     def full(self) -> list[str]:
