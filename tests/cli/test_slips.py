@@ -385,8 +385,8 @@ LINES = {
         "t.all_alloc has no argument blocksize= (did you mean block?); it takes shape, dtype, block"
     ),
     UPC + "a.local = [1, 2]": (
-        "conduit.errors.BadRequest: a.local = v: could not broadcast input array from shape (2,) into shape (6,); the "
-        "array has dtype int64, give values that numpy assigns to it, and as many as this thread has, 6"
+        "conduit.errors.BadRequest: a.local = v: v has shape (2,), and this thread has elements of dtype int64, in "
+        "shape (6,); give values of shape (6,), or one for all"
     ),
     CORE + "n = 3\n    await n": "n is an int, which is there at once: write it without `await`",
     EXTENDED + "h = await x.put(1, 0, b'a')\n    await h": (

@@ -45,7 +45,7 @@ def crossed(ranks: Sequence[RankRecord]) -> list[str]:
         ranks: complete, of a job in which nothing is on its way.
 
     Returns:
-        a line, and more where all of them are in one call and what they have called before differs; none where there are
+        a line, and more where all are in one call and what they have called before differs; none where there are
         no such ranks.
     """
     calls: dict[tuple[SourceLine | None, str, tuple[int, ...]], _Call] = {}
