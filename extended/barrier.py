@@ -268,6 +268,8 @@ class Barrier:
         notified_at: the program's line that has given this rank's part by itself, None where it has waited for it too.
     """
 
+    title: Callable[[], tuple[str, str]] | None = None  # of the class, since every barrier is made at the start
+
     def __init__(
         self,
         ep: Endpoint,
@@ -291,7 +293,6 @@ class Barrier:
         self._parity = 0
         self._waiting = False  # a task of this rank waits for the phase
         self.called = ""
-        self.title: Callable[[], tuple[str, str]] | None = None
         self.notified_at: SourceLine | None = None
         self._come = 0  # how often this rank has notified
         self._team: str | None = None
