@@ -264,8 +264,11 @@ class Barrier:
         here: where words are for the signals of others.
         there: where they are for those of this rank, as far as it has been told.
         called: what the user of a front end waits in, where this is part of another call; "" elsewhere.
+        title: returns what its turns are for who uses a layer above, and the last that this rank knows; None elsewhere.
         notified_at: the program's line that has given this rank's part by itself, None where it has waited for it too.
     """
+
+    title: Callable[[], tuple[str, str]] | None = None  # of the class, since every barrier is made at the start
 
     def __init__(
         self,
@@ -298,7 +301,8 @@ class Barrier:
         """Tell how often this rank has come, and for which turn it waits."""
         name = f"barriers{self._name()}, led by {self._identity}"
         waits = {self._what(): self._come - 1} if self._waiting else {}
-        sink.part(name, self._members, self._come, waits, everybody=True)
+        called, last = ("", "") if self.title is None else self.title()
+        sink.part(name, self._members, self._come, waits, everybody=True, called=called, last=last)
 
     def _what(self) -> str:
         id = self.phases[self._parity].id

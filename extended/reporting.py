@@ -21,8 +21,19 @@ class ReportSink(Protocol):
     def advise(self, text: str) -> None:
         """Say what to do about that."""
 
+    def waits_now(self, task: object, text: str) -> None:
+        """Say what a task of Trio waits for as it stands now."""
+
     def part(
-        self, name: str, members: Iterable[int], come: int, waits: Mapping[str, int], *, everybody: bool = False
+        self,
+        name: str,
+        members: Iterable[int],
+        come: int,
+        waits: Mapping[str, int],
+        *,
+        everybody: bool = False,
+        called: str = "",
+        last: str = "",
     ) -> None:
         """Say how often this rank has come to what `members` do together."""
 

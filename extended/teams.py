@@ -336,6 +336,14 @@ class Team(Collectives):
         self.check_usable("barrier_try")
         return await self._barrier.attempt("barrier_try", checks.barrier_id("barrier_try", id))
 
+    def title_barriers(self, title: Callable[[], tuple[str, str]]) -> None:
+        """Let reports tell of barriers that are parts of calls of a layer above where ranks differ in their number.
+
+        Args:
+            title: returns what these calls are, and the last that this rank has made, "" for none; called for reports.
+        """
+        self._barrier.title = title
+
     def begin_barrier(self, called: str) -> Coroutine[Any, Any, None]:
         """Do as `barrier_notify` without an id, in the midst of a call of a layer above.
 

@@ -17,6 +17,9 @@ class Participation:
         come: how often this one has begun it.
         waits: by the `what` of a wait of this rank, the number of the turn that it waits for, from 0.
         everybody: whether that wait ends when all members have come, and not before.
+        called: what its turns are, as a program has them, for a report that tells that ranks have come unequally often;
+            "" where it is not to.
+        last: the last of them that this rank has made, with its line; "" where that is not known.
     """
 
     name: str
@@ -24,6 +27,8 @@ class Participation:
     come: int
     waits: Mapping[str, int]
     everybody: bool
+    called: str = ""
+    last: str = ""
 
 
 @attrs.define
@@ -36,6 +41,7 @@ class LayerReport:
         advice: what to do, said once however many ranks say it.
         noted: of the messages that are not handled, how many the notes tell of.
         awaited: how many others waits of their senders tell of.
+        waiting: by task what it waits for in words of now, in the place of those of the wait's begin.
     """
 
     notes: list[str] = attrs.field(factory=list)
@@ -43,6 +49,7 @@ class LayerReport:
     advice: list[str] = attrs.field(factory=list)
     noted: int = 0
     awaited: int = 0
+    waiting: dict[object, str] = attrs.field(factory=dict)
 
     def note(self, text: str, messages: int = 0) -> None:
         """Add a line about this rank, and about so many messages that it has not handled."""
@@ -53,14 +60,25 @@ class LayerReport:
         """Say that waits of their senders tell of so many messages that this rank has not handled."""
         self.awaited += messages
 
+    def waits_now(self, task: object, text: str) -> None:
+        """Say what a task of Trio waits for as it stands now, in the place of the `what` of its wait."""
+        self.waiting[task] = text
+
     def advise(self, text: str) -> None:
         """Say what to do about that, at the end of the report."""
         self.advice.append(text)
 
     def part(
-        self, name: str, members: Iterable[int], come: int, waits: Mapping[str, int], *, everybody: bool = False
+        self,
+        name: str,
+        members: Iterable[int],
+        come: int,
+        waits: Mapping[str, int],
+        *,
+        everybody: bool = False,
+        called: str = "",
+        last: str = "",
     ) -> None:
         """Add this rank's part in something that ranks do together; see `Participation`."""
-        self.parts.append(
-            Participation(name, members if isinstance(members, range) else tuple(members), come, dict(waits), everybody)
-        )
+        ranks = members if isinstance(members, range) else tuple(members)
+        self.parts.append(Participation(name, ranks, come, dict(waits), everybody, called, last))

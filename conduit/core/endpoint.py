@@ -769,10 +769,11 @@ class Endpoint:
 
         Args:
             function: a plain function of one argument, `told`, called then and at no other time.  `told.note(text)`
-                adds a line about this rank, `told.advise(text)` what to do.  `told.part(name, members, come, waits,
-                everybody=False)` says how often this rank has come to what `members` do together, and `waits` which of
-                its waits is for which turn: the report then names the ranks that have not come.  What it raises is
-                left out.
+                adds a line about this rank, `told.advise(text)` what to do, `told.waits_now(task, text)` what a task
+                waits for as it stands by then, in the place of the `what` of its wait.  `told.part(name, members,
+                come, waits, everybody=False)` says how often this rank has come to what `members` do together, and
+                `waits` which of its waits is for which turn: the report then names the ranks that have not come.  What
+                it raises is left out.
 
         Raises:
             BadRequest: no function.

@@ -198,7 +198,11 @@ def _problem(handler: Any) -> str:
     if isinstance(handler, list | tuple) and any(callable(each) or isinstance(each, tuple) for each in handler):
         return f"{is_a(handler)}; pass each function by itself, `await ep.attach(f, g)`: none has a number of its own"
     if not (inspect.isfunction(handler) or inspect.ismethod(handler)):
-        return "is no function; pass an ordinary function or a bound method"
+        name = _name(handler.func) if isinstance(handler, functools.partial) else ""
+        more = f", as a `def` that calls {name}" if name.isidentifier() else ""
+        return f"is no function; pass an ordinary function or a bound method{more}"
+    if getattr(handler, "__name__", None) is None:
+        return "is a method made of an object that can be called, and has no name; pass an ordinary function or method"
     if handler.__name__ == "<lambda>":
         return "is a lambda, which all ranks would call by the same name; use `def`"
     if not _takes_token(handler):

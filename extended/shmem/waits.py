@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
+import trio
 
 import conduit
 from conduit.words import many
@@ -18,6 +19,7 @@ from extended.shmem.transfers import ShmemTransfers
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from extended.reporting import ReportSink
     from extended.shmem.arguments import Array
 
 _COMPARE: dict[CMP, Callable[[Any, Any], Any]] = {
@@ -29,6 +31,7 @@ _COMPARE: dict[CMP, Callable[[Any, Any], Any]] = {
     CMP.GE: operator.ge,
 }
 _SIGNS = {"==": CMP.EQ, "!=": CMP.NE, ">": CMP.GT, "<=": CMP.LE, "<": CMP.LT, ">=": CMP.GE}
+_SHOWN = 8  # elements
 _SIGN_OF = {_COMPARE[cmp]: sign for sign, cmp in _SIGNS.items()}
 
 
@@ -62,11 +65,18 @@ class Look:
         return bool(self.met()) or not len(self.counted)
 
     def sought(self) -> str:
-        """Return what is waited for, in words for the report of a deadlock."""
+        """Return what is waited for, in words, and what is there when the wait begins."""
         condition = f"{_SIGN_OF[self.compare]} {self.values if self.values.ndim == 0 else 'those given'}"
         if self.elements.size == 1:
             return f"an element {condition}, which was {self.elements[0]} at first"
         return f"elements {condition}"
+
+    def now(self) -> str:
+        """Return what is there by now, in words that go behind these."""
+        if self.elements.size == 1:
+            return f" and is {self.elements[0]} now"
+        more = ", ..." * (len(self.counted) > _SHOWN)
+        return f", which are {', '.join(str(self.elements[i]) for i in self.counted[:_SHOWN])}{more} now"
 
     def first(self) -> int | None:
         """Return the first that does."""
@@ -78,6 +88,8 @@ class Waits(ShmemTransfers):
 
     `cmp` is one of `CMP`, its name, or a sign such as ">=".  `status` excludes the elements where it is not 0.
     """
+
+    _waiting: dict[object, tuple[str, Look]] | None = None  # what tasks wait for; None before the first wait
 
     def _look(
         self, call: str, ivars: Any, cmp: Any, values: Any, status: Any, *, vector: bool, name: str = "ivars"
@@ -118,7 +130,21 @@ class Waits(ShmemTransfers):
 
     async def _wait(self, call: str, look: Look, done: Callable[[], bool]) -> None:
         await self._x.ep.poll()
-        await self._x.ep.block_until(done, what=f"{call}: {look.sought()}")
+        if self._waiting is None:
+            self._waiting = {}
+            self._x.ep.on_report(self._tell_waits)
+        task = trio.lowlevel.current_task()
+        what = f"{call}: {look.sought()}"
+        self._waiting[task] = what, look
+        try:
+            await self._x.ep.block_until(done, what=what)
+        finally:
+            del self._waiting[task]
+
+    def _tell_waits(self, sink: ReportSink) -> None:
+        """Tell what is there by now, for the report of a job that gets no further."""
+        for task, (what, look) in (self._waiting or {}).items():
+            sink.waits_now(task, what + look.now())
 
     async def _wait_all(self, call: str, look: Look) -> None:
         await self._wait(call, look, look.all)

@@ -13,6 +13,7 @@ from extended.upc import selection
 from extended.upc.buffer import Pending
 from extended.upc.errors import NotAwaited, WrongIndex
 from extended.upc.memory import ArrayMemory
+from extended.upc.misfit import misfit
 from extended.upc.picture import picture
 from extended.upc.reads import ARITHMETIC, Read, refuse
 
@@ -176,7 +177,7 @@ class SharedArray:
         try:
             self.memory.local[...] = value
         except (ValueError, TypeError, OverflowError) as error:
-            raise self._refused(error, "a.local = v", f"as many as this thread has, {self.memory.local.size}") from None
+            raise self._refused(error, value, self.memory.local.shape, "a.local = v", "this thread has") from None
 
     @property
     def local_index(self) -> Indices:
@@ -273,7 +274,7 @@ class SharedArray:
                 return
             self._value[0] = value
         except (ValueError, TypeError, OverflowError) as error:
-            raise self._refused(error) from None
+            raise self._refused(error, value, ()) from None
         self.pending.put(flat, self._value.tobytes())
         self._runtime.writes.added(self, self.dtype.itemsize)
 
@@ -282,7 +283,7 @@ class SharedArray:
         try:
             values[...] = value
         except (ValueError, TypeError, OverflowError) as error:
-            raise self._refused(error) from None
+            raise self._refused(error, value, chosen.shape) from None
         flat, values = chosen.flat, values.reshape(-1)
         mine = self.memory.own(flat)
         if mine.any():
@@ -293,13 +294,19 @@ class SharedArray:
             self._runtime.writes.added(self, values.nbytes)
 
     def _refused(
-        self, error: Exception, call: str = "a[i] = v", many: str = "as many as the index selects"
+        self,
+        error: Exception,
+        value: Any,
+        shape: tuple[int, ...],
+        call: str = "a[i] = v",
+        who: str = "the index selects",
     ) -> conduit.BadRequest:
         if isinstance(error, NotAwaited):
             return error
-        return conduit.BadRequest(
-            f"{call}: {error}; the array has dtype {self.dtype}, give values that numpy assigns to it, and {many}"
-        )
+        element = f"{'an element' if shape == () else 'elements'} of dtype {self.dtype}"
+        where = f"{who} {element}" + (f", in shape {shape}" if shape else "")
+        wanted = f"values of shape {shape}, or one for all" if shape else "one value"
+        return conduit.BadRequest(f"{call}: v {misfit(error, value, shape)}, and {where}; give {wanted}")
 
     # ------------------------------------------------------------------------------------------ assigned, and strictly
 

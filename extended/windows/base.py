@@ -36,6 +36,7 @@ class WindowBase:
         self._checks = checks
         self._epochs = Epochs(made.call, checks=checks)
         ranks = {member.rank: rank for rank, member in enumerate(shape.members)}
+        self._team.title_barriers(self._epochs.calls_of_all)
         self._part = Part(shape.memory, ranks, self._rank, self._epochs)
         self._operations = Operations(service, shape, self._part, slot, self._epochs, checks=checks)
         service.fill(slot, self._part, self._operations.left_open)

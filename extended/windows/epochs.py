@@ -63,6 +63,7 @@ class Epochs:
         self._made = made
         self._checks = checks
         self._closed: Call | None = None  # the call that closed the last epoch
+        self._last_fence: Call | None = None  # as far as another kind of call has closed its epoch
         self.fence: Call | None = None
         self.touched: Call | None = None
         self.start: Call | None = None
@@ -76,6 +77,12 @@ class Epochs:
     def _refuse(self, call: Call, why: str) -> None:
         if self._checks:
             raise WindowError(f"{call}: {why}")
+
+    def calls_of_all(self) -> tuple[str, str]:
+        """Return what the calls that all ranks make on this window are, and the last Fence, "" for none."""
+        closed = self._closed if self._closed is not None and self._closed.name == "win.Fence" else None
+        last = self.fence or closed or self._last_fence
+        return f"the calls of all on the window of {self._made}", "" if last is None else f"the last {last}"
 
     def alive(self, call: Call) -> None:
         """Refuse every call on a window that was freed, whether or not others are checked.
@@ -156,6 +163,7 @@ class Epochs:
         if (why := self.idle()) != "":
             self._refuse(call, why)
         if self.fence is not None:
+            self._last_fence = self.fence
             self.fence, self.touched, self._closed = None, None, call
 
     def _none_open(self, call: Call, *, fence: bool = False, exposure: bool = True) -> None:

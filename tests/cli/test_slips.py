@@ -390,8 +390,8 @@ LINES = {
         "t.all_alloc has no argument blocksize= (did you mean block?); it takes shape, dtype, block"
     ),
     UPC + "a.local = [1, 2]": (
-        "conduit.errors.BadRequest: a.local = v: could not broadcast input array from shape (2,) into shape (6,); the "
-        "array has dtype int64, give values that numpy assigns to it, and as many as this thread has, 6"
+        "conduit.errors.BadRequest: a.local = v: v has shape (2,), and this thread has elements of dtype int64, in "
+        "shape (6,); give values of shape (6,), or one for all"
     ),
     CORE + "n = 3\n    await n": "n is an int, which is there at once: write it without `await`",
     EXTENDED + "h = await x.put(1, 0, b'a')\n    await h": (
@@ -1264,7 +1264,7 @@ def test_a_lock_that_is_made_to_be_taken_elsewhere_is_not_told(command, tmp_path
 )
 def test_who_waits_for_others_in_a_call_of_shared_arrays_is_told_with_its_name(shown, line, call):
     lines = shown(f"{UPC}if t.MYTHREAD == 0: {line}")
-    waits = f"rank 0: prog.py:4 in main: waits for {call}, which rank 1 must bring about, since "
+    waits = f"rank 0: prog.py:4 in main: waits for {call}, to which rank 1 has not come, since "
     assert any(each.startswith(waits) for each in lines), lines
     assert not any("a barrier" in each for each in lines)
 
@@ -1279,7 +1279,7 @@ def test_who_waits_for_others_in_a_call_of_shared_arrays_is_told_with_its_name(s
 def test_who_waits_in_a_collect_of_shmem_is_told_without_what_it_does_inside(shown, other, its):
     lines = shown(f"{SHMEM}await (pe.collect(a, a, 1) if pe.my_pe() == 0 else {other})")
     assert any(
-        line.startswith("rank 0: prog.py:4 in main: waits for pe.collect(...), which rank 1 must bring about, since ")
+        line.startswith("rank 0: prog.py:4 in main: waits for pe.collect(...), to which rank 1 has not come, since ")
         for line in lines
     ), lines
     assert lines[-1] == (
@@ -1736,7 +1736,27 @@ def test_a_collective_call_of_mpi_that_not_all_ranks_make_is_told(command, tmp_p
 
 def test_a_fence_that_a_rank_has_not_come_to_is_named_so(shown):
     lines = shown(WINDOW + "if ep.rank == 0: await win.Fence()")
-    assert lines[-1].startswith("rank 0: prog.py:6 in main: waits for win.Fence, which rank 1 must bring about, since ")
+    assert lines[-1].startswith("rank 0: prog.py:6 in main: waits for win.Fence, to which rank 1 has not come, since ")
+
+
+@pytest.mark.parametrize(("assertion", "checks"), [("", "True"), ("MODE_NOSUCCEED", "True"), ("", "False")])
+def test_a_fence_that_a_rank_leaves_out_is_told_by_the_numbers_of_their_calls(shown, assertion, checks):
+    lines = shown(
+        f"{WINDOW.replace('comm=x', f'comm=x, checks={checks}').replace('import Win', 'import MODE_NOSUCCEED, Win')}"
+        f"await win.Fence()\n    if ep.rank != 1:\n        await win.Fence({assertion})\n    await win.Free()",
+        *("--ranks", "4"),
+    )
+    assert lines[-2] == "ranks 0-3 are in win.Free at prog.py:9" + IN_ORDER
+    second, first = (" at prog.py:8", " at prog.py:6") if checks == "True" else ("", "")
+    assert lines[-1] == (
+        f"of the calls of all on the window of Win.Allocate at prog.py:5 ranks 0, 2-3 have made 4, the last "
+        f"win.Fence{second}; rank 1 has made 3, the last win.Fence{first}"
+    )
+
+
+def test_windows_of_ranks_that_cross_without_a_missing_call_are_not_counted(shown):
+    lines = shown(f"{WINDOW}await win.Fence()\n    await (x.barrier() if ep.rank else win.Free())", "--ranks", "3")
+    assert not any("calls of all" in line for line in lines)
 
 
 SHARED = (
@@ -1794,8 +1814,8 @@ def test_an_error_that_all_ranks_have_in_a_group_is_told_once(shown):
 
 def test_who_has_not_come_to_a_barrier_is_to_blame(shown):
     lines = shown(EXTENDED + "if ep.rank: await x.barrier()", "--ranks", "4")
-    for who, whom in (("ranks 1-2, each", "which rank 0 must bring about"), ("rank 3", "to which rank 0 has not come")):
-        assert any(line.startswith(f"{who}: prog.py:4 in main: waits for a barrier, {whom}, since ") for line in lines)
+    waits = "prog.py:4 in main: waits for a barrier, to which rank 0 has not come, since "
+    assert any(line.startswith(f"ranks 1-3, each: {waits}") for line in lines)
     assert not any(line.startswith("     ") for line in lines)
 
 

@@ -1,5 +1,9 @@
 """Attach: what is refused leaves no trace, and tasks of one rank that attach at once take turns."""
 
+import functools
+import re
+import types
+
 import pytest
 import trio
 
@@ -167,3 +171,33 @@ def test_a_layer_may_refuse_handlers():
             ep.attach()
 
     conduit.run(main)
+
+
+class Callable:
+    def __call__(self, token):
+        pass
+
+
+def named(token):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("handler", "said"),
+    [
+        (
+            types.MethodType(Callable(), 1),
+            "is a method made of an object that can be called, and has no name; pass an ordinary function or method",
+        ),
+        (
+            functools.partial(named),
+            "is no function; pass an ordinary function or a bound method, as a `def` that calls named",
+        ),
+    ],
+)
+def test_what_can_be_called_and_has_no_name_is_refused_in_words(handler, said):
+    async def main(ep):
+        await ep.attach(handler)
+
+    with pytest.raises(conduit.BadRequest, match=re.escape(said)):
+        conduit.run(main, ranks=1, conduit="loggp")

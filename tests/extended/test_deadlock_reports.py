@@ -260,7 +260,7 @@ def test_a_teams_barrier_names_the_team_and_the_jobs_does_not():
 
     text = brief(_report(main, ranks=6))
     assert "rank 1: " in text
-    assert "waits for a barrier of the team of ranks 1, 3, 5, which rank 5 must bring about," in text
+    assert "waits for a barrier of the team of ranks 1, 3, 5, to which rank 5 has not come," in text
     assert "waits for a barrier, to which ranks 1, 3 have not come, since" in text
 
 
@@ -294,7 +294,7 @@ def test_a_call_handed_to_a_nursery_is_shown_at_the_line_that_did_it():
     start = main.__code__.co_firstlineno
     report = _report(main, ranks=2)
     assert {(task.place.line - start, task.started) for task in report.ranks[0].tasks} == {(4, True), (5, True)}
-    assert "(started there): waits for a barrier, which rank 1 must bring about," in brief(report)
+    assert "(started there): waits for a barrier, to which rank 1 has not come," in brief(report)
 
 
 def test_a_task_in_the_body_of_a_nursery_is_shown_beside_those_that_it_runs():

@@ -10,6 +10,7 @@ from itertools import takewhile
 from types import CodeType, FrameType
 from typing import NamedTuple
 
+import attrs
 import trio
 
 from conduit.contract import REQUEST, Awaited, Message, Wait
@@ -122,12 +123,14 @@ def _rank(
     if stage in (Stage.BEFORE, Stage.STARTING):
         return RankRecord(number, stage.value, False, False, (), False, 0, (), ())
     waits = {id(wait.task): wait for wait in rank.waits()}
+    told = rank.told()
     found = []
     for task in own:
         wait = waits.get(id(task))
+        if wait is not None and task in told.waiting:
+            wait = attrs.evolve(wait, what=told.waiting[task])
         if wait is not None or not tasks.at_end_of_nursery(task):
             found.append(_task(number, task, stage, wait, task is blamed, interrupted, broken_off))
-    told = rank.told()
     polls = any(_polls(task, broken_off) for task in found)
     return RankRecord(
         number,

@@ -83,8 +83,8 @@ class _Text:
         deaf = [rank for rank in self._report.ranks if rank.running and not rank.may_poll]
         if any(task.call == OF_TRIO for rank in deaf for task in rank.tasks):
             said[_POLL] = None
-        if self._report.kind in _AT_REST and (text := crossed(self._report.ranks)):
-            said[text] = None
+        if self._report.kind in _AT_REST:
+            said.update(dict.fromkeys(crossed(self._report.ranks)))
         return list(said)
 
     def full(self) -> list[str]:
@@ -201,8 +201,7 @@ class _Text:
                 lines.append(_doing(where, task))
                 continue
             # A rank that is in the same call itself may be the next to send; to blame is who has not come to it.
-            absent = bool(wait.missing) and wait.missing != wait.ranks
-            whom = f", to which {_not_come(wait.missing)}," if absent else _whom(wait.ranks)
+            whom = f", to which {_not_come(wait.missing)}," if wait.missing else _whom(wait.ranks)
             lines.append(f"{where}: waits for {wait.what or _UNNAMED}{whom} since {time(wait.since)}")
             if self._over and wait.over:
                 lines.append(f"   {self._over}")

@@ -38,14 +38,15 @@ class _Call:
     missing: tuple[int, ...]
 
 
-def crossed(ranks: Sequence[RankRecord]) -> str:
+def crossed(ranks: Sequence[RankRecord]) -> list[str]:
     """Return who is in which call that ranks make together, where they wait in different ones for one another.
 
     Args:
         ranks: complete, of a job in which nothing is on its way.
 
     Returns:
-        a line, "" where there are no such ranks.
+        a line, and more where all are in one call and what they have called before differs; none where there are
+        no such ranks.
     """
     calls: dict[tuple[SourceLine | None, str, tuple[int, ...]], _Call] = {}
     for rank in ranks:
@@ -63,14 +64,37 @@ def crossed(ranks: Sequence[RankRecord]) -> str:
             of.ranks += [rank for rank, _ in own]
             of.what += [what for _, what in own]
     if not found:
-        return ""
+        return []
     texts = []
     for call in list(found.values())[:_MOST]:
         who, at = sorted(set(call.ranks)), f" at {written.at(call.place.file, call.place.line)}" if call.place else ""
         texts.append(f"{named(who)} {'is' if len(who) == 1 else 'are'} in {common(call.what)}{at}")
     if len(found) > _MOST:
         texts.append("others are elsewhere")
-    return f"{', '.join(texts)}: all of them must make the same calls in the same order"
+    lines = [f"{', '.join(texts)}: all of them must make the same calls in the same order"]
+    return lines + _unequal(ranks) if len(found) == 1 else lines
+
+
+def _unequal(ranks: Sequence[RankRecord]) -> list[str]:
+    """Return how often ranks have come to what all of them do, a line for each thing of which that differs.
+
+    Who has made one call fewer may be in the same one as the others by its name and line, and not by its number.
+    """
+    found: dict[tuple[str, str], dict[tuple[int, str], list[int]]] = {}
+    for rank in ranks:
+        for part in rank.parts:
+            if part.called:
+                counts = found.setdefault((part.name, part.called), {})
+                counts.setdefault((part.come, part.last), []).append(rank.rank)
+    lines = []
+    for (_, called), counts in found.items():
+        if len({come for come, _ in counts}) > 1:
+            texts = [
+                f"{named(who)} {'has' if len(who) == 1 else 'have'} made {come}{f', {last}' if last else ''}"
+                for (come, last), who in counts.items()
+            ]
+            lines.append(f"of {called} {'; '.join(texts)}")
+    return lines
 
 
 def _cross(one: _Call, other: _Call) -> bool:

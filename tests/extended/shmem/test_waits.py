@@ -86,7 +86,36 @@ def test_a_wait_that_nothing_can_end_is_a_deadlock():
         flag = await pe.zeros(1, "i4")
         await pe.wait_until(flag, pe.CMP_NE, 0)
 
-    with pytest.raises(conduit.Deadlock, match=r"pe\.wait_until: an element != 0, which was 0 at first since"):
+    with pytest.raises(conduit.Deadlock, match=r"pe\.wait_until: an element != 0, which was 0 at first and is 0 now"):
+        run(main)
+
+
+def test_the_report_of_a_wait_says_what_is_there_by_now():
+    async def main(pe):
+        flag = await pe.zeros(1, "i4")
+        if pe.my_pe():
+            async with trio.open_nursery() as nursery:  # each task has words of its own
+                nursery.start_soon(pe.wait_until, flag, "==", 5)
+                nursery.start_soon(pe.wait_until, flag, ">", 7)
+        else:
+            await pe.put(flag, np.array([4], "i4"), 1)
+
+    with pytest.raises(conduit.Deadlock) as found:
+        run(main)
+    assert "waits for pe.wait_until: an element == 5, which was 0 at first and is 4 now since" in str(found.value)
+    assert "waits for pe.wait_until: an element > 7, which was 0 at first and is 4 now since" in str(found.value)
+
+
+def test_what_ended_is_no_more_told_as_what_a_task_waits_for():
+    async def main(pe):
+        flag = await pe.zeros(1, "i4")
+        if pe.my_pe():
+            await pe.wait_until(flag, "==", 4)
+            await pe.ep.block_until(lambda: False, what="more")
+        else:
+            await pe.put(flag, np.array([4], "i4"), 1)
+
+    with pytest.raises(conduit.Deadlock, match="waits for more since"):
         run(main)
 
 
@@ -100,8 +129,8 @@ def test_the_report_of_a_wait_for_several_says_what_they_are_to_be():
 
     with pytest.raises(conduit.Deadlock) as found:
         run(main)
-    assert "waits for pe.wait_until_all: elements >= 2 since" in str(found.value)
-    assert "waits for pe.wait_until_any_vector: elements == those given since" in str(found.value)
+    assert "waits for pe.wait_until_all: elements >= 2, which are 0, 0, 0 now since" in str(found.value)
+    assert "pe.wait_until_any_vector: elements == those given, which are 0, 0, 0 now since" in str(found.value)
 
 
 @pytest.mark.parametrize(

@@ -177,7 +177,7 @@ def test_a_collective_that_a_thread_skips_names_it_and_the_lines_of_the_others()
     assert "rank 1: its main has returned" in report
     for rank, text in ((0, "t.all_sort"), (2, "a.gather_to")):
         place = rf"rank {rank}: \S*test_errors.py:{line_of(main, text)} in "
-        assert re.search(place + rf"\S*main: waits for {text}, which rank 1 must bring about", report), report
+        assert re.search(place + rf"\S*main: waits for {text}, to which rank 1 has not come", report), report
 
 
 @pytest.mark.parametrize(
