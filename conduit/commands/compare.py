@@ -1,6 +1,7 @@
 """`conduit compare`."""
 
 import json
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -186,6 +187,10 @@ def _sweep(text: str | None) -> tuple[str, list[str]]:
 
 def _with(spec: str, option: str, value: str) -> str:
     """Return a spec with one option more."""
+    if re.search(rf"[:,]{re.escape(option)}=", spec):
+        raise BadRequest(
+            f"--sweep {option} and --conduit {spec}, which gives {option} already; leave it out of the spec"
+        )
     return parse_spec(f"{spec}{',' if ':' in spec else ':'}{option}={value}").text
 
 

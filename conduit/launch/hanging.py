@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import FrameType
 from typing import NamedTuple, Protocol
 
@@ -18,6 +18,7 @@ from conduit import Endpoint
 from conduit.launch import terminal
 from conduit.launch.life import LIFE
 from conduit.launch.loops import program_frame
+from conduit.launch.polls import polls_of
 from conduit.launch.reports.folders import is_own
 from conduit.launch.reports.words import named
 from conduit.words import many
@@ -28,7 +29,7 @@ PATIENCE = 5.0
 _LOOKS = 3
 """That find a rank at the same poll before it is said to do nothing else."""
 
-_TO_DO = "only a poll runs handlers: wait with `await ep.block_until(predicate)`, or call `await ep.poll()`"
+_TO_DO = "only a poll runs handlers: wait with `{}`, or call `{}`"
 
 
 class RankMain(NamedTuple):
@@ -97,7 +98,7 @@ class Hanging:
             return self._once(
                 (owner, frame.f_code),
                 f"{who} is at {_place(frame, frame.f_lineno)} and has not awaited anything for {self._patience:g} s: "
-                f"nothing else runs meanwhile, and {_TO_DO}",
+                f"nothing else runs meanwhile, and {_to_do([frame])}",
             )
         if awaits and now - self._moved[1] >= self._patience:
             return self._unpolled(mains) or self._polling(mains)
@@ -106,15 +107,16 @@ class Hanging:
 
     def _unpolled(self, mains: Sequence[RankMain]) -> str:
         """Say which ranks are in a wait of Trio's own, at the first such line, while messages are there for them."""
-        ranks, count, first = [], 0, ""
+        ranks, count, first, to_do = [], 0, "", ""
         for endpoint, task in mains:
             life = task.context.get(LIFE)
             waiting = 0 if life is None else life.rank.undelivered()
             if not waiting or _runs(task):
                 continue
-            place = _sleeps(list(task.iter_await_frames()))
+            frames = list(task.iter_await_frames())
+            place = _sleeps(frames)
             if place and place == (first or place):
-                first = place
+                first, to_do = place, _to_do(frame for frame, _ in frames)
                 ranks.append(endpoint.rank)
                 count += waiting
         if not ranks:
@@ -124,7 +126,7 @@ class Hanging:
         return self._once(
             first,
             f"{named(sorted(ranks))} {be} at {first} in a wait of Trio's own and {do} not poll, while {wait} for "
-            f"{them}: {_TO_DO}",
+            f"{them}: {to_do}",
         )
 
     def _polling(self, mains: Sequence[RankMain]) -> str:
@@ -215,6 +217,11 @@ def _sleeps(frames: Sequence[tuple[FrameType, int]]) -> str:
     inside, _ = frames[own[-1] + 1]
     of_trio = str(inside.f_globals.get("__name__", "")).partition(".")[0] == "trio"
     return _place(*frames[own[-1]]) if of_trio else ""
+
+
+def _to_do(frames: Iterable[FrameType]) -> str:
+    polls = polls_of(frames)
+    return _TO_DO.format(polls.until, polls.once)
 
 
 def _place(frame: FrameType, line: int) -> str:

@@ -11,13 +11,11 @@ from types import CodeType, FrameType
 from conduit.core import written
 from conduit.core.handlers import WAITS
 from conduit.core.steps import steps_of
+from conduit.launch.polls import polls_of
 from conduit.launch.reports.folders import is_library, is_own
 
-_IN_A_LOOP = (
-    "the loop at {}:{} has no `await`, and without one no handler runs: write `await ep.poll()` in it, or `await "
-    "ep.block_until(predicate)` in its place"
-)
-_ELSEWHERE = "code of a rank's own runs no handlers: where it takes long, write `await ep.poll()` in it now and then"
+_IN_A_LOOP = "the loop at {}:{} has no `await`, and without one no handler runs: write `{}` in it, or `{}` in its place"
+_ELSEWHERE = "code of a rank's own runs no handlers: where it takes long, write `{}` in it now and then"
 _TRIO = "trio._core"
 _WAITS = ast.Await | ast.AsyncFor | ast.AsyncWith
 
@@ -55,7 +53,7 @@ def advice(frame: FrameType) -> str:
     Args:
         frame: of that line.
     """
-    return _endless(_outwards(frame)) or _ELSEWHERE
+    return _endless(_outwards(frame)) or _ELSEWHERE.format(polls_of(each for each, _ in _outwards(frame)).once)
 
 
 def advice_on_interrupt(error: BaseException) -> str:
@@ -86,7 +84,8 @@ def _endless(steps: Iterable[tuple[FrameType, int]]) -> str:
         if is_own(frame.f_code.co_filename):
             break
         if line := _loop(frame.f_code, number):
-            return _IN_A_LOOP.format(frame.f_code.co_filename, line)
+            polls = polls_of([frame])
+            return _IN_A_LOOP.format(frame.f_code.co_filename, line, polls.once, polls.until)
     return ""
 
 

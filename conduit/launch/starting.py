@@ -47,6 +47,8 @@ START_S = 30.0
 
 _HEAD = re.compile(rb"\x1e(-?\d+) (\w+) (\d+)\x1f")
 _LONGEST_HEAD = 64
+_CRASHES = (signal.SIGSEGV, signal.SIGFPE, signal.SIGABRT, signal.SIGBUS, signal.SIGILL)
+"""After which Python's own fault handler says where that was."""
 _BY_FORCE = (signal.SIGKILL, signal.SIGTERM)
 """By which a launcher ends the other processes."""
 
@@ -479,14 +481,17 @@ class _Reader:
 
 def _how(way: int | None) -> str:
     """Return how a process has ended that has told no error, and what to do; `way` is as `os.wait` has it."""
-    where = "; with PYTHONFAULTHANDLER=1 in the environment Python tells where that was"
+    where = ""
     if way is None:
         reason = "as by a signal, a crash in compiled code or os._exit"
+        where = "; of a crash Python tells where that was with PYTHONFAULTHANDLER=1 in the environment"
     elif os.WIFSIGNALED(way):
         number = os.WTERMSIG(way)
         reason = f"by signal {signal.Signals(number).name if number in set(signal.Signals) else number}"
+        if number in _CRASHES:
+            where = "; with PYTHONFAULTHANDLER=1 in the environment Python tells where that was"
     else:
-        reason, where = f"with status {os.WEXITSTATUS(way)}, as by os._exit", ""
+        reason = f"with status {os.WEXITSTATUS(way)}, as by os._exit"
     return f"without an error of Python's, {reason}, and the job with it{where}"
 
 

@@ -70,6 +70,7 @@ _instead = {
 }
 _given = "comm", Comm
 _started = "MPI.run(main, ranks={})"
+_polls = "await comm.Iprobe()", "await comm.Recv(...)"
 _stands_for = "mpi4py"
 globals().update(_datatypes.BY_NAME)
 globals().update(_ErrorClass.__members__)

@@ -60,6 +60,7 @@ from extended.shmem.teams import ShmemTeam
 
 _given = "pe", PE
 _started = "shmem.run(main, pes={})"
+_polls = "await pe.test(ivar, cmp, value)", "await pe.wait_until(ivar, cmp, value)"
 _instead = dict.fromkeys(
     ("init", "init_thread", "finalize"),
     "leave it out: `shmem.run(main)` begins SHMEM before it calls main, and ends it after",

@@ -18,5 +18,6 @@ from extended.upc.thread import Thread, attach
 
 _given = "t", Thread
 _started = "upc.run(main, threads={})"
+_polls = "await t.ep.poll()", "await t.ep.block_until(predicate)"
 
 __all__ = ["NotAwaited", "SharedArray", "SharedLock", "Thread", "WrongIndex", "attach", "run", "run_async"]

@@ -265,6 +265,10 @@ REMEDY = "give a file that --json of a benchmark or of conduit run has written\n
             ["--sweep", "slots", "--out", "x"],
             "--sweep 'slots' names no values; write it as slots=1,2,4 or ranks=2",
         ),
+        (
+            ["--conduit", "loggp:L=2us", "--sweep", "L=1us,2us", "--out", "x"],
+            "--sweep L and --conduit loggp:L=2e-06, which gives L already; leave it out of the spec",
+        ),
         (["--sweep", "slots=,", "--out", "x"], "--sweep 'slots=,' names no values; write it as slots=1,2,4 or ranks=2"),
         (["--sweep", "slot=1", "--out", "x"], "conduit 'sci' has no option 'slot' (did you mean slots?); its options"),
         (

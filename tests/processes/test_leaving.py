@@ -49,8 +49,8 @@ os._exit({status})
 """
 ALL = "one of the ranks 0, 1, 2"
 UNKNOWN = (
-    "without an error of Python's, as by a signal, a crash in compiled code or os._exit, and the job with it; with "
-    "PYTHONFAULTHANDLER=1 in the environment Python tells where that was"
+    "without an error of Python's, as by a signal, a crash in compiled code or os._exit, and the job with it; of a "
+    "crash Python tells where that was with PYTHONFAULTHANDLER=1 in the environment"
 )
 
 
