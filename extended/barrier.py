@@ -344,6 +344,8 @@ class Barrier:
                     "nursery, or give each task a team of its own, by split"
                 )
             named = "" if phase.id is None else f" (id {phase.id})"
+            if self.notified_at is None and not self._waiting:
+                named += ", in a barrier that was cancelled,"
             raise conduit.BadRequest(
                 f"{call}: this rank has notified the barrier{named} and not yet waited for it; call barrier_wait or "
                 "barrier_try first"

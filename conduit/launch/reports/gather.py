@@ -19,7 +19,7 @@ from conduit.core.started import started_at
 from conduit.core.steps import steps_of
 from conduit.launch import tasks
 from conduit.launch.life import LIFE, Life, Rank, Stage
-from conduit.launch.reports.folders import is_own
+from conduit.launch.reports.folders import is_between, is_own
 from conduit.launch.reports.own_variables import own_variables, shared_variables
 from conduit.launch.reports.records import OF_TRIO, MessageRecord, RankRecord, SourceLine, TaskRecord, WaitRecord
 
@@ -230,12 +230,12 @@ def _polls(task: TaskRecord, broken_off: BrokenOff | None) -> bool:
 
 
 def _in_program(place: SourceLine) -> bool:
-    return not is_own(place.file)
+    return not is_between(place.file)
 
 
 def _place(task: trio.lowlevel.Task) -> tuple[SourceLine | None, bool]:
     """Return the line of a program that a task is in, or else the one that started it, and whether it is that."""
-    found = tasks.program_place(task, is_own)
+    found = tasks.program_place(task, is_between)
     if found is None:
         found = started_at(task)
         if found is not None:

@@ -331,7 +331,8 @@ class Collective(CommBase):
         if self._broken:
             raise MpiError(
                 ErrorClass.ERR_COMM,
-                f"Comm.{call}: {self.Get_name()} is broken, its {self._broken} was cancelled here; make another",
+                f"Comm.{call}: {self.Get_name()} is broken, its {self._broken} was cancelled here, and its ranks may be "
+                "at different calls; set no limits of time around collective calls, or use a communicator made before",
             )
         process, plain = self._running(), self.plain
         tag = self._next_tag()
