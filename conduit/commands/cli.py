@@ -16,8 +16,7 @@ from conduit.commands.help_texts import RunningText
 from conduit.commands.wrong_call import explain
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
 from conduit.launch import interrupts, output, starting, terminal
-from conduit.launch.complaints import complain
-from conduit.launch.process import ended_by
+from conduit.launch.complaints import complain_of
 from conduit.launch.registry import DISTRIBUTION, commands
 
 DONE, FAILED, WRONG_CALL = 0, 1, 2
@@ -84,11 +83,8 @@ def _drop_output() -> None:
 
 def _say(name: str, exc: ConduitError) -> int:
     """Tell the user what went wrong; an error with notes comes out of a running job, not from the call."""
-    notes: Sequence[str] = getattr(exc, "__notes__", ())
-    text = str(exc).removeprefix(f"{name}: ")  # errors of conduit.run begin with "run: "
-    lines = "\n  ".join((f"conduit {name}: {text}", *notes))
-    complain(f"{terminal.shown(lines)}\n", exc, alike=not notes and ended_by() is None)
-    wrong_call = isinstance(exc, BadRequest | UnknownConduit) and not notes
+    complain_of(name, exc)
+    wrong_call = isinstance(exc, BadRequest | UnknownConduit) and not getattr(exc, "__notes__", ())
     return WRONG_CALL if wrong_call else FAILED
 
 

@@ -40,7 +40,7 @@ class ProgramFile:
     Attributes:
         path: the file.
         tree: what it says.
-        started: whether a rank has begun to execute it.
+        started: whether a rank of the job that runs, or ran last, has begun to execute it.
         progress: how far the job is.
         api: the front end it is written for (`api = "upc"` at its top level), None for the core.
 
@@ -107,6 +107,7 @@ class ProgramFile:
         Args:
             args: what it finds in `sys.argv` after its own name.
         """
+        self.started = False
         self.progress = JobProgress()
         folder, words = str(self._folder), sys.argv
         sys.path.insert(0, folder)

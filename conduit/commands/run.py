@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
+from functools import partial
 from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
@@ -34,17 +35,28 @@ from conduit.benchmarks.integers import Integer, RankCount, Size
 from conduit.benchmarks.names import ConduitNames, Value
 from conduit.benchmarks.options import at_least
 from conduit.commands.failure import failure
+from conduit.commands.failures import Failures, KeptReport, ProgramFailed
 from conduit.commands.program import NotAProgram, ProgramFile
 from conduit.commands.progress import shown
 from conduit.commands.reported import Reported, report_files
 from conduit.commands.tables import grid
 from conduit.contract import RankKind
 from conduit.core.calls import quiet_python
-from conduit.errors import BadRequest, ConduitError, ConduitWarning, Deadlock, Livelock, TimeLimit, UnknownConduit
+from conduit.errors import (
+    BadRequest,
+    ConduitError,
+    ConduitWarning,
+    Deadlock,
+    Livelock,
+    NetworkError,
+    TimeLimit,
+    UnknownConduit,
+)
 from conduit.launch import interrupts, mpi4py_world, output, processes, standard_input, terminal, unawaited, uncalled
-from conduit.launch.complaints import complain
+from conduit.launch.complaints import complain, complain_of
 from conduit.launch.endings import ended
 from conduit.launch.formatting import formatted
+from conduit.launch.process import ended_by
 from conduit.launch.registry import CONDUITS, FRONT_ENDS, Spec, installed, parse_spec
 from conduit.launch.reports import Report, full
 from conduit.launch.tracebacks import whole
@@ -56,6 +68,9 @@ from conduit.words import like
 DEFAULT = "sci"
 _PART = "CONDUIT_PART"
 """The environment variable that says, by number, which of several conduits a process was started for."""
+
+_REPORTED = "CONDUIT_REPORTED"
+"""The environment variable that names the conduit whose report is in the file of `--full-report` already."""
 
 _COLUMNS = 8
 """Of ranks, that a table has at most."""
@@ -100,7 +115,7 @@ def run(
         program: File of the program.
         args: Given to its main, as text; after '--' they may begin with a hyphen.
         conduit: Where to run, as NAME or NAME:option=value,...; repeat it to run on several, one after the other, with
-            a table of their times at the end. [default: sci]
+            a table of their times at the end; where it fails on one, the next one follows. [default: sci]
         ranks: Number of ranks; by default 2, or as many as there are processes.
         seed: Of everything random.
         segment: Bytes of every rank's segment; K, M and G stand for powers of 2.
@@ -137,6 +152,8 @@ def run(
     check_beside(files, "report", report, report_files(report, specs))
     reported = Reported(report, specs, file.path)
     part = os.environ.pop(_PART, "")
+    if os.environ.pop(_REPORTED, ""):
+        full_report = None
     if part:
         standard_input.take()
         json = None  # written by who has started this process, as is decided where its lines go
@@ -156,49 +173,63 @@ def run(
         **({} if stall_limit is None else {"stall_limit": stall_limit}),
     }
     runs: list[Ran] = []
-    error = ""
+    found: list[dict[str, object]] = []  # for `--json`
+    failures, kept = Failures([spec.text for spec in specs]), KeptReport(full_report)
+    several = len(specs) > 1 and not part
+    stopped: int | None = None
+    begun = 0
     try:
         with tracing(trace):
             for number, spec in enumerate(specs):
                 if part and number != int(part):
                     continue
-                if processes.wanted(spec):
-                    with _output(json), reported.job():
-                        runs.append(_in_processes(spec, ranks, number))
-                else:
-                    with _report_in(full_report), _output(json), reported.job():
-                        result = _run(runner, file, args, {**settings, "conduit": spec.text}, whole_traceback=traceback)
-                    runs.append(_ran(file, spec, args, settings, result))
+                begun = number + 1
+                words = partial(failures.words, number) if several else str
+                try:
+                    with _failing(words) if several else nullcontext():
+                        if processes.wanted(spec):
+                            with _output(json), reported.job():
+                                runs.append(_in_processes(spec, ranks, number, words, reported_on=kept.of))
+                        else:
+                            with _report_in(None if kept.of else full_report), _output(json), reported.job():
+                                asked = {**settings, "conduit": spec.text}
+                                result = _run(runner, file, args, asked, words, whole_traceback=traceback)
+                            runs.append(_ran(file, spec, args, settings, result))
+                except ProgramFailed as exc:
+                    failures.add(number, exc)
+                    found.append(_failed(file, spec, args, settings, str(exc)))
+                    if not several or ended_by() is not None:  # which has ended these processes
+                        break
+                    kept.look(spec.text)
+                    reported.tell_where()
+                    continue
+                found.append(runs[-1].as_json())
                 if output.is_first():
                     output.end_lines()
                     if not part:  # else it is printed by who has started this process
                         with _output(json):
                             reported.tell()
                             _print_end(runs[-1], stats=stats)
-        if part:
+        if part and runs:
             _hand_over(runs[0])
-            return 0
-    except ProgramFailed as exc:
-        error = str(exc)
-        if not part:
-            _tell_failed(specs, len(runs))
-        return 1
     except BaseException as exc:
-        error = _in_a_line(exc)
-        if error and not part:
-            _tell_failed(specs, len(runs))
+        if error := _in_a_line(exc):
+            stopped = begun - 1
+            found.append(_failed(file, specs[stopped], args, settings, error))
+        else:
+            begun -= 1
         raise
     finally:  # what has run is shown even if it fails on a later conduit
         if output.is_first() and not part:
-            if len(specs) > 1 and runs:
+            if several and runs:
                 _print_times(runs, make_console(stderr=json == STANDARD_OUTPUT))
             reported.tell_where()
-            if json is not None and (runs or error):
-                found = [each.as_json() for each in runs]
-                if error:
-                    found.append(_failed(file, specs[len(runs)], args, settings, error))
+            if json is not None and found:
                 write_file("json", json, json_text(found))
-    return 0
+            kept.tell()
+            if several:
+                failures.tell(stopped=stopped, not_run=begun)
+    return failures.status
 
 
 def _is_read_once(program: Path) -> bool:
@@ -253,15 +284,19 @@ class Ran:
         }
 
 
-class ProgramFailed(Exception):
-    """A failure of the program's own, which has been shown; its text is a line."""
+@contextmanager
+def _failing(words: Callable[[str], str]) -> Iterator[None]:
+    """Show how a job on one of several conduits got no further, so that the next one can follow.
 
-
-def _tell_failed(specs: Sequence[Spec], number: int) -> None:
-    """Say on which of several conduits the program has failed, and on which it was not run therefore."""
-    if len(specs) > 1 and output.is_first():
-        rest = ", ".join(spec.text for spec in specs[number + 1 :])
-        terminal.tell(f"failed on {specs[number].text}" + (f", not run on {rest}" if rest else ""))
+    Raises:
+        ProgramFailed: so it was.
+    """
+    try:
+        yield
+    except (Deadlock, Livelock, TimeLimit, NetworkError) as exc:
+        sys.stdout.flush()
+        complain_of("run", exc, words)
+        raise ProgramFailed(_in_a_line(exc)) from None
 
 
 def _of_a_pipe(error: BaseException | None) -> bool:
@@ -315,17 +350,24 @@ def _ran(file: ProgramFile, spec: Spec, args: tuple[str, ...], settings: Mapping
     )
 
 
-def _in_processes(spec: Spec, ranks: int | None, number: int) -> Ran:
+def _in_processes(
+    spec: Spec, ranks: int | None, number: int, words: Callable[[str], str], *, reported_on: str = ""
+) -> Ran:
     """Have processes run the program on a conduit, the one of that number, and return what it came to.
 
     Raises:
-        SystemExit: they have failed, and said why; or the program has ended itself, with status 0 too.
+        ProgramFailed: it has, or they have, and that was shown.
+        SystemExit: the call was wrong, which was said; or the program has ended itself, with status 0 too.
     """
-    outcome = processes.start(spec, ranks, {_PART: str(number), **standard_input.told()})
+    environment = {_PART: str(number), **standard_input.told(), **({_REPORTED: reported_on} if reported_on else {})}
+    outcome = processes.start(spec, ranks, environment, words=words)
     if outcome.interrupted:
         raise KeyboardInterrupt
     if outcome.status or not outcome.results:
-        raise SystemExit(outcome.status or int(not outcome.explained))
+        status = outcome.status or int(not outcome.explained)
+        if outcome.failed:
+            raise ProgramFailed(f"exit with status {status}", status)
+        raise SystemExit(status)
     ran: Ran = pickle.loads(outcome.results[0])
     return ran
 
@@ -353,8 +395,8 @@ def _warn_of_units(specs: Sequence[str]) -> None:
     if output.is_first() and any("=" in text for text in specs):
         from conduit.launch.pace import meant  # needed for options alone
 
-        for said in filter(None, map(meant, dict.fromkeys(specs))):
-            terminal.tell(f"warning: {said}")
+        for text in filter(None, map(meant, dict.fromkeys(specs))):
+            terminal.tell(f"warning: {text}")
 
 
 @contextmanager
@@ -419,10 +461,19 @@ def _run(
     file: ProgramFile,
     args: tuple[str, ...],
     settings: dict[str, Any],
+    words: Callable[[str], str],
     *,
     whole_traceback: bool = False,
 ) -> Any:
     """Run the program; a failure of its own is shown as Python would, with the rank.
+
+    Args:
+        runner: what runs programs of its kind.
+        file: the program.
+        args: its arguments.
+        settings: of the runner.
+        words: gives what is shown of a failure's text.
+        whole_traceback: whether lines of this package are shown too.
 
     Raises:
         ProgramFailed: there was one.
@@ -460,7 +511,7 @@ def _run(
         if _of_a_pipe(exc) and output.is_unread(sys.stdout):
             raise BrokenPipeError from None  # what was printed is not read any more: no failure of the program's
         line = _in_a_line(exc)
-        complain(formatted(exc) if whole_traceback else failure(exc, file), exc)
+        complain(words(formatted(exc) if whole_traceback else failure(exc, file)), exc)
         raise ProgramFailed(line) from None
 
 

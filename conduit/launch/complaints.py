@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 
-from conduit.launch import output
+from conduit.launch import output, terminal
 from conduit.launch.errors import told_of
-from conduit.launch.process import after_error
+from conduit.launch.process import after_error, ended_by
 
 
 def complain(text: str, error: BaseException, *, alike: bool = False) -> None:
@@ -28,3 +29,17 @@ def complain(text: str, error: BaseException, *, alike: bool = False) -> None:
     after = "" if own is None or alike else after_error(told)
     if after is not None:
         sys.stderr.write(text + after)
+
+
+def complain_of(command: str, error: BaseException, words: Callable[[str], str] = str) -> None:
+    """Print what a command says of an error of this package; one with notes comes out of a running job.
+
+    Args:
+        command: its name.
+        error: what ended it.
+        words: gives what is shown of the text.
+    """
+    notes: Sequence[str] = getattr(error, "__notes__", ())
+    text = str(error).removeprefix(f"{command}: ")  # errors of conduit.run begin with "run: "
+    lines = "\n  ".join((f"conduit {command}: {text}", *notes))
+    complain(words(f"{terminal.shown(lines)}\n"), error, alike=not notes and ended_by() is None)

@@ -65,6 +65,7 @@ def start(
     ranks: int | None,
     environment: Mapping[str, str] | None = None,
     progress: Callable[[bytes], object] | None = None,
+    words: Callable[[str], str] = str,
 ) -> Outcome:
     """Run the command that runs now once more, as processes, one for each rank; who listens hears what they recorded.
 
@@ -73,10 +74,11 @@ def start(
         ranks: how many; None: two.
         environment: variables that they are to have.
         progress: is told, in a thread, how far the work is, each time that a rank says so.
+        words: gives what is shown of the text of the failure that ends the job.
 
     Raises:
         BadRequest: no such number can be started, or this machine has no launcher.
     """
     count = DEFAULT_RANKS if ranks is None else arguments.amount("run", "ranks", ranks, 1, MOST_RANKS)
     command, defaults = spec.cls.start_command(spec.options, count, ["-m", "conduit", *WORDS.get()])
-    return start_command(count, command, defaults, environment or {}, hear, progress)
+    return start_command(count, command, defaults, environment or {}, hear, progress, words)

@@ -47,6 +47,9 @@ START_S = 30.0
 
 _HEAD = re.compile(rb"\x1e(-?\d+) (\w+) (\d+)\x1f")
 _LONGEST_HEAD = 64
+_WRONG_CALL = 2
+"""The exit status of a command that was called wrongly."""
+_EXIT = SystemExit.__name__
 _CRASHES = (signal.SIGSEGV, signal.SIGFPE, signal.SIGABRT, signal.SIGBUS, signal.SIGILL)
 """After which Python's own fault handler says where that was."""
 _BY_FORCE = (signal.SIGKILL, signal.SIGTERM)
@@ -63,6 +66,7 @@ class Outcome:
         explained: whether a rank has said why the job ended before its time.
         interrupted: whether Ctrl-C has ended them; some rank has handed over what it had by then.
         shown: whether it has been shown where the ranks were when a signal ended them.
+        kind: what error has ended the job, as a rank has told it; "" of none.
     """
 
     status: int
@@ -70,6 +74,15 @@ class Outcome:
     explained: bool = False
     interrupted: bool = False
     shown: bool = False
+    kind: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the program or its processes have failed: the call was not wrong, and no end was asked for."""
+        if self.kind:
+            wrong_call = self.status == _WRONG_CALL and self.kind in ("BadRequest", "UnknownConduit")
+            return self.kind != _EXIT and not wrong_call
+        return self.status not in (0, 128 + signal.SIGINT) or not (self.explained or self.results)
 
 
 def start(
@@ -79,6 +92,7 @@ def start(
     extra: Mapping[str, str],
     recorded: Callable[[Sequence[bytes]], object] | None = None,
     progress: Callable[[bytes], object] | None = None,
+    words: Callable[[str], str] = str,
 ) -> Outcome:
     """Run a command that starts processes of this package, to its end.
 
@@ -89,6 +103,7 @@ def start(
         extra: environment variables that are set in any case.
         recorded: is given what the ranks have recorded of their jobs, however these have ended.
         progress: is told, in a thread, how far the work is, each time that a rank says so.
+        words: gives what is shown of the text of the failure that ends the job.
 
     Raises:
         KeyboardInterrupt: Ctrl-C, and no rank has handed anything over; the processes have ended.
@@ -96,7 +111,7 @@ def start(
     """
     environment = {**defaults, **os.environ, **extra, **terminal.told(), output.FRAMES: "1"}
     with interrupts.collected() as asked:
-        launcher = _Launcher(ranks, command, environment, progress, asked)
+        launcher = _Launcher(ranks, command, environment, progress, asked, words)
         try:
             outcome = launcher.run()
         finally:
@@ -134,9 +149,11 @@ class _Launcher:
         environment: Mapping[str, str],
         progress: Callable[[bytes], object] | None,
         asked: Sequence[int],
+        words: Callable[[str], str],
     ) -> None:
         self._count = count
         self._asked = asked
+        self._words = words
         self._outcome = Outcome(0)
         self._progress = progress
         self.recorded: list[bytes] = []
@@ -193,8 +210,9 @@ class _Launcher:
         status = self._process.returncode
         self._outcome.status = 1 if self._lost else 128 - status if status < 0 else status
         self._outcome.explained = self._explained
+        self._outcome.kind = self._shown[1] if self._shown else ""
         if self._lost:
-            terminal.tell(self._lost)
+            self._tell_failure(self._lost)
         elif not self._explained and (status or not self._outcome.results):  # it may take any end for a good one
             self._tell_fallen()
         return self._outcome
@@ -298,7 +316,12 @@ class _Launcher:
         ranks = self._who_fell()
         which = f"rank {ranks[0]}" if len(ranks) == 1 else f"one of the ranks {', '.join(map(str, ranks))}"
         way, *others = {self._ways.get(rank) for rank in ranks}
-        terminal.tell(f"the process of {which} has ended {_how(None if others else way)}")
+        self._tell_failure(f"the process of {which} has ended {_how(None if others else way)}")
+
+    def _tell_failure(self, text: str) -> None:
+        """Say how the job has failed, which no rank could say."""
+        sys.stderr.write(self._words(f"{terminal.shown(text)}\n"))
+        sys.stderr.flush()
 
     def _who_fell(self) -> list[int]:
         """Return which rank's process has ended the job, or which ones may have.
@@ -381,7 +404,8 @@ class _Launcher:
             elif self._shown is not None and text != self._shown[0]:
                 self._others.setdefault((kind, said), []).append(rank)
         if first:
-            reader.show(text.encode("utf-8", "backslashreplace"))
+            shown = text if kind == _EXIT else self._words(text)
+            reader.show(shown.encode("utf-8", "backslashreplace"))
 
     def _warning(self, reader: _Reader, rank: int, data: bytes) -> None:
         """Show what Python warns a rank of, what it warns several of once."""

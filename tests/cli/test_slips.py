@@ -1795,14 +1795,6 @@ def test_a_program_that_hides_what_it_imports_is_told(command, tmp_path, monkeyp
     )
 
 
-def test_on_which_of_several_conduits_a_program_has_failed_is_told(command, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "prog.py").write_text("async def main(ep): 1 / 0\n")
-    status, _, err = command("run", "prog.py", "--conduit", "loggp", "--conduit", "sci")
-    assert status == 1
-    assert err.splitlines()[-1] == "failed on loggp, not run on sci"
-
-
 def test_an_error_that_all_ranks_have_in_a_group_is_told_once(shown):
     lines = shown(
         EXTENDED + "import trio\n    async with trio.open_nursery() as n:\n        n.start_soon(x.barrier)\n        "

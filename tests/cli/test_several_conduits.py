@@ -1,0 +1,161 @@
+"""`conduit run` on several conduits, on some of which the program fails."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conduit.errors import NetworkError
+from conduit.seeing.comparison import read_results
+
+FAILS = "async def main(ep):\n    1 / 0\n"
+TRACEBACK = """\
+Traceback (most recent call last):
+  File "prog.py", line 2, in main
+    1 / 0
+    ~~^~~
+ZeroDivisionError: division by zero
+"""
+UNLIKE_LOGGP = "async def main(ep):\n    if ep.limits.max_medium != 65000:\n        "
+
+
+@pytest.fixture
+def run(command, tmp_path, monkeypatch):
+    """Run a program on several conduits, as `command` does."""
+    monkeypatch.chdir(tmp_path)
+
+    def on(source, *conduits, words=()):
+        Path("prog.py").write_text(source)
+        return command("run", "prog.py", *(word for each in conduits for word in ("--conduit", each)), *words)
+
+    return on
+
+
+def test_a_failure_is_shown_under_its_conduit_and_once_where_it_is_the_same(run):
+    assert run(FAILS, "loggp", "sci", "udp") == (
+        1,
+        "",
+        f"on loggp:\n{TRACEBACK}raised by rank 0 at 0.000000001 s\n"
+        "on sci: the same, at 0.000400000 s\n"
+        "on udp: the same, at 0.000100000 s\n"
+        "failed on: loggp, sci, udp\n",
+    )
+
+
+def test_on_one_conduit_nothing_is_said_of_it(run):
+    assert run(FAILS, "loggp").err == f"{TRACEBACK}raised by rank 0 at 0.000000001 s\n"
+
+
+def test_a_failure_after_one_that_ran_is_shown_whole_again(run):
+    source = "async def main(ep):\n    if ep.limits.max_medium != 65000: 1 / 0"
+    _, out, err = run(source, "sci", "loggp", "sci:slots=4")
+    lines = err.splitlines()
+    assert [line for line in lines if line.startswith("on ")] == ["on sci:", "on sci:slots=4:"]
+    assert lines.count("Traceback (most recent call last):") == 2
+    assert lines[-1] == "failed on: sci, sci:slots=4"
+    assert [line.split()[0] for line in out.split("─\n")[1].splitlines() if line] == ["loggp"]
+
+
+@pytest.mark.parametrize(
+    ("body", "words", "first"),
+    [
+        (
+            "await ep.block_until(lambda: False)",
+            (),
+            "conduit run: deadlock at 400.000 us: ",
+        ),
+        ("await ep.compute(1)", ("--time-limit", "1ms"), "conduit run: time limit at 1000.000 us: "),
+        ("while True: await ep.poll()", ("--time-limit", "1ms"), "conduit run: time limit at 1000.000 us: "),
+    ],
+)
+def test_it_goes_on_after_a_job_that_got_no_further(run, body, words, first):
+    status, out, err = run(UNLIKE_LOGGP + body, "sci", "loggp", words=words)
+    assert status == 1
+    lines = err.splitlines()
+    assert lines[0] == "on sci:"
+    assert lines[1].startswith(first)
+    assert lines[-1] == "failed on: sci"
+    assert out.startswith("ranks=2 conduit=loggp ")
+
+
+def test_it_goes_on_after_an_error_of_the_network_before_the_program_begins(run, monkeypatch):
+    def fails(runner, file, args, settings, words, **more):
+        raise NetworkError("no route to host 1")
+
+    monkeypatch.setattr("conduit.commands.run._run", fails)
+    assert run("async def main(ep): pass", "loggp", "sci") == (
+        1,
+        "",
+        "on loggp:\nconduit run: no route to host 1\non sci: the same\nfailed on: loggp, sci\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "expected", "said"),
+    [
+        ("ep.exit(3)", 3, "rank 0 ended the job with status 3 at prog.py:3 in main"),
+        ("raise SystemExit(3)", 3, "rank 0 ended the job with status 3 at prog.py:3 in main"),
+    ],
+)
+def test_an_exit_ends_all(run, capsys, body, expected, said):
+    with pytest.raises(SystemExit) as caught:
+        run(UNLIKE_LOGGP + body, "loggp", "sci", "udp")
+    assert caught.value.code == expected
+    assert capsys.readouterr().err == f"{said}\nstopped on: sci; not run on: udp\n"
+
+
+def test_ctrl_c_ends_all_and_earlier_failures_are_named(run):
+    source = UNLIKE_LOGGP + "raise KeyboardInterrupt\n    1 / 0"
+    status, _, err = run(source, "loggp", "sci", "udp")
+    assert status == 130
+    assert "failed on: loggp; stopped on: sci; not run on: udp" in err.splitlines()
+
+
+def test_a_wrong_call_ends_all(run):
+    status, _, err = run(FAILS, "loggp", "sci:torus=1x2", "udp", words=("--ranks", "9"))
+    assert status == 2
+    assert err.splitlines()[-2] == "failed on: loggp; not run on: sci:torus=1x2, udp"
+    assert err.splitlines()[-1].startswith("conduit run: ranks=9 does not fit on 'sci")
+    status, _, err = run("async def main(ep, n): pass", "loggp", "sci")
+    assert (status, err.count("does not take the arguments given"), "failed on" in err) == (2, 1, False)
+
+
+def test_json_has_failures_among_the_results(run):
+    source = UNLIKE_LOGGP + "raise ValueError('no')"
+    assert run(source, "sci", "loggp", "sci:slots=4", words=("--json", "out.json")).status == 1
+    found = json.loads(Path("out.json").read_text())
+    assert [(each["conduit"], each.get("error")) for each in found] == [
+        ("sci", "ValueError: no"),
+        ("loggp", None),
+        ("sci:slots=4", "ValueError: no"),
+    ]
+    assert [each.conduit for each in read_results(Path("out.json"))] == ["loggp"]
+
+
+def test_a_trace_has_all_jobs(run):
+    run(UNLIKE_LOGGP + "1 / 0", "sci", "loggp", words=("--trace", "trace.json"))
+    jobs = json.loads(Path("trace.json").read_text())["otherData"]["jobs"]
+    assert [(job["conduit"], job["failed"]) for job in jobs] == [("sci", True), ("loggp", False)]
+
+
+def test_the_file_of_a_full_report_keeps_the_first_one(run):
+    source = UNLIKE_LOGGP + "await ep.block_until(lambda: False)"
+    _, _, err = run(source, "sci", "sci:slots=4", "loggp", words=("--full-report", "full.json"))
+    assert (
+        "400.000 us" in json.dumps(json.loads(Path("full.json").read_text())) or "sci" in Path("full.json").read_text()
+    )
+    lines = err.splitlines()
+    assert lines.count("wrote full.json") == 1
+    assert lines[-2:] == [
+        "full.json has the report on sci; for that on another one run on it alone",
+        "failed on: sci, sci:slots=4",
+    ]
+
+
+@pytest.mark.filterwarnings("default:coroutine")
+def test_a_forgotten_call_is_told_on_the_first_of_them(run):
+    source = "async def work(ep): pass\nasync def main(ep):\n    work(ep)\n    1 / 0\n"
+    alone = run(source, "loggp").err
+    assert "work(ep) at prog.py:3 was called but never awaited" in alone
+    err = run(source, "loggp", "sci").err
+    assert err == f"on loggp:\n{alone}on sci: the same, at 0.000400000 s\nfailed on: loggp, sci\n"
