@@ -70,6 +70,7 @@ def _what_for(frames: list[FrameType]) -> str:
                 ranks: list[int] = []
                 with suppress(Exception):  # who is missing is worked out only now
                     ranks = sorted(set(peers()))
-                whom = f", which {named(ranks)} must bring about" if ranks else ""
+                # Of others nothing is known here: who is named may have come to a barrier, and wait for others itself.
+                whom = f", for which not all had come from {named(ranks)}" if ranks else ""
                 return f": it waited for {what or 'its predicate to become true'}{whom}"
     return ""

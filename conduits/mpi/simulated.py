@@ -30,7 +30,7 @@ from conduits.mpi.awaited.same_calls import SameCalls
 from conduits.mpi.awaited.status import Status, fill_status
 from conduits.mpi.engine.device import MORE, NOTHING, Device
 from conduits.mpi.engine.engine import Engine
-from conduits.mpi.engine.plain import EngineLibrary
+from conduits.mpi.engine.plain import HIDDEN, EngineLibrary
 from conduits.mpi.engine.worker import Worker
 from conduits.mpi.libraries.installation import Installation
 from conduits.mpi.messages import Messages, SlotRecord
@@ -347,6 +347,20 @@ def _senders_wait(port: SimulatedMpiPort) -> dict[tuple[int, int], int]:
     return found
 
 
+def _of_collectives(port: SimulatedMpiPort) -> tuple[int, list[tuple[int, str]]]:
+    """Return of how many messages of collective calls waits tell, and the others by call: how many, and in words."""
+    engine, waited, others = port.library.engine, 0, []
+    for context, count in engine.unexpected_counts().items():
+        calls = list(port.conduit.same_calls.open_on(context - HIDDEN, port.rank))
+        if any(
+            wait.what == what for what, came, _ in calls for each in came for wait in port.conduit.ports[each].waits()
+        ):
+            waited += count
+        elif len(calls) == 1:
+            others.append((count, f"{many(count, 'message')} of {calls[0][2]}"))
+    return waited, others
+
+
 def _unexpected(port: SimulatedMpiPort, but: Container[tuple[int, int]] = ()) -> Iterator[tuple[int, str]]:
     """Yield, for each source and tag in the world, how many messages are there that no receive asks for; in words.
 
@@ -656,7 +670,10 @@ class SimulatedProcess(Process):
         Of those that their sender waits for in a send its wait tells.  Tell also which collective calls it is in.
         """
         waited_for = _senders_wait(self._port)
-        told.told_by_waits(sum(waited_for.values()))
+        of_collectives, others = _of_collectives(self._port)
+        told.told_by_waits(sum(waited_for.values()) + of_collectives)
+        for count, messages in others:
+            told.note(messages, count)
         for count, messages in _unexpected(self._port, waited_for):
             told.note(f"{messages}: no receive asks for {'them' if count > 1 else 'it'}", count)
         for part in self._port.conduit.same_calls.parts_of(self.rank):

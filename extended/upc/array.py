@@ -371,15 +371,17 @@ class SharedArray:
     def _for_add(self, index: Any, v: Any) -> tuple[Any, ...]:
         self._check_atomic("a.add_at", index, v)
         chosen = selection.select("a", self.shape, index)
-        given = np.asarray(v)
+        try:
+            given = np.asarray(v)
+            if given.dtype.kind == "O":  # what numpy has no dtype for: no number, or one that is too large
+                given.astype(self.dtype)
+            operands = np.broadcast_to(given, chosen.shape).reshape(-1)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise self._refused(error, v, chosen.shape, "a.add_at") from None
         if given.dtype.kind not in ("iubf" if self.dtype.kind == "f" else "iub"):
             raise conduit.BadRequest(
                 f"a.add_at: v has dtype {given.dtype}, which cannot be added to dtype {self.dtype} as it is; convert it"
             )
-        try:
-            operands = np.broadcast_to(given, chosen.shape).reshape(-1)
-        except ValueError as error:
-            raise conduit.BadRequest(f"a.add_at: {error}; give as many values as the index selects, or one") from None
         return self, chosen.flat, operands
 
     @public("a", _for_add)

@@ -1,4 +1,4 @@
-"""Why a value cannot be assigned to elements of a shared array, in words of its own and not of numpy."""
+"""Why a value cannot be assigned or added to elements of a shared array, in words of its own and not of numpy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from extended.front_ends import shown
 
 
 def misfit(error: Exception, value: Any, shape: tuple[int, ...]) -> str:
-    """Return why a value cannot be assigned to elements in a shape, in words that follow its name."""
+    """Return why a value cannot be given to elements in a shape, in words that follow its name."""
     try:
         given = np.shape(value)
     except ValueError:

@@ -10,6 +10,7 @@ import types
 import warnings
 
 import pytest
+import trio
 
 import conduit
 from conduit.launch.hints import hint
@@ -1018,7 +1019,7 @@ def test_a_call_in_a_nursery_with_too_few_arguments_says_what_it_takes(shown, ca
             EXTENDED,
             "if ep.rank == 0: await x.barrier()",
             "`await x.barrier()` at prog.py:6 took longer than `trio.fail_after(0.001)` allows: it waited for a "
-            "barrier, which rank 1 must bring about",
+            "barrier, for which not all had come from rank 1",
         ),
         (
             CORE,
@@ -1035,7 +1036,8 @@ def test_a_call_in_a_nursery_with_too_few_arguments_says_what_it_takes(shown, ca
             MPI,
             "await comm.Recv(b, source=1 - comm.rank, tag=3)",
             "`await comm.Recv(b, source=1 - comm.rank, tag=3)` at prog.py:8 took longer than `trio.fail_after(0.001)` "
-            "allows: it waited for MPI Recv from rank 1, tag 3, on MPI_COMM_WORLD, which rank 1 must bring about",
+            "allows: it waited for MPI Recv from rank 1, tag 3, on MPI_COMM_WORLD, for which not all had come from "
+            "rank 1",
         ),
     ],
 )
@@ -1051,6 +1053,19 @@ def test_what_took_longer_than_a_program_allows_is_told(shown, top, inside, said
     assert lines[4].startswith("raised by rank 0 at ")
     assert lines[5] == said
     assert lines[6:] in ([], ["rank 1 raised the same"])
+
+
+def test_who_has_come_to_a_barrier_is_not_told_to_bring_it_about():
+    """Rank 0 waits for the signal of rank 2, which itself waits for that of rank 1."""
+
+    async def main(t):
+        if t.MYTHREAD != 1:
+            with trio.fail_after(1e-2):
+                await t.barrier()
+
+    with pytest.raises(trio.TooSlowError) as caught:
+        upc.run(main, threads=4, conduit="loggp")
+    assert "it waited for t.barrier, for which not all had come from rank 2" in "\n".join(caught.value.__notes__)
 
 
 def test_all_lines_that_took_longer_than_a_program_allows_are_told_once(shown):

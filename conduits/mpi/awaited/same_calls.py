@@ -118,6 +118,15 @@ class SameCalls:
             name = f"calls of MPI on communicator {context} of rank {first}"
             yield CallPart(name, each.group, come[context, first], waits, call not in _OF_SOME)
 
+    def open_on(self, context: int, rank: int) -> Iterator[tuple[str, Sequence[int], str]]:
+        """Yield of each open call on a communicator of a rank what its waits say, who has made it, and it in words."""
+        for (of, _, _), each in self._open.items():
+            if of == context and rank in each.group:
+                place, came = each.place, sorted(each.came)
+                have = "has" if len(came) == 1 else "have"
+                called = f"{place.call} on {each.name}, which {_ranks(came)} {have} called at {place.file}:{place.line}"
+                yield all_do(place.call, each.name), came, called
+
     def unmatched(self) -> Iterator[str]:
         """Yield what to say, when the job is over, of each call that some ranks have not made."""
         for each in self._open.values():

@@ -363,6 +363,10 @@ class Engine:
         """Return source and tag of each of them in a context, in their order."""
         return [(each.source, each.tag) for each in self._unexpected.get(context, ())]
 
+    def unexpected_counts(self) -> dict[int, int]:
+        """Return how many of them there are in each context that has some."""
+        return {context: len(found) for context, found in self._unexpected.items() if found}
+
     def unexpected_by(self) -> Counter[tuple[int, int]]:
         """Return how many of them have come from each rank of the world, by each tag, whatever their context."""
         return Counter((each.origin, each.tag) for found in self._unexpected.values() for each in found)

@@ -42,3 +42,27 @@ def test_a_number_that_the_dtype_cannot_hold_is_told():
     said = f"a[i] = v: v is {2**70}, which is out of range, and the index selects an element of dtype int64; give one"
     with pytest.raises(conduit.BadRequest, match=re.escape(said)):
         upc.run(main, threads=2, conduit="loggp")
+
+
+ADDED = "and the index selects elements of dtype int64, in shape (2,); give values of shape (2,), or one for all"
+
+
+@pytest.mark.parametrize(
+    ("index", "value", "said"),
+    [
+        (slice(0, 2), [1, 2, 3], f"v has shape (3,), {ADDED}"),
+        (0, [1, 2], "v has shape (2,), and the index selects an element of dtype int64; give one value"),
+        (slice(0, 2), [[1], [2, 3]], f"v has parts of different lengths, {ADDED}"),
+        (slice(0, 2), 2**70, f"v is {2**70}, which is out of range, {ADDED}"),
+        (slice(0, 2), None, f"v is None, {ADDED}"),
+        (slice(0, 2), "abc", "v has dtype <U3, which cannot be added to dtype int64 as it is; convert it"),
+        (0, 1.5, "v has dtype float64, which cannot be added to dtype int64 as it is; convert it"),
+    ],
+)
+def test_what_cannot_be_added_is_told_as_what_cannot_be_assigned(index, value, said):
+    async def main(t):
+        a = await t.all_alloc(8, "i8")
+        await a.add_at(index, value)
+
+    with pytest.raises(conduit.BadRequest, match=f"(?m)^{re.escape(f'a.add_at: {said}')}$"):
+        upc.run(main, threads=2, conduit="loggp")

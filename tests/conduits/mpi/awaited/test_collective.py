@@ -1,5 +1,6 @@
 """Collectives of programs, on simulated libraries, against numpy."""
 
+import inspect
 import json
 import re
 import subprocess
@@ -604,3 +605,41 @@ def test_of_a_broadcast_the_root_is_named_with_who_else_has_not_come():
     waits, text = waits_of(main, 4)
     assert [waits[rank].missing for rank in (2, 3)] == [(0, 1)] * 2
     assert "MPI Bcast of all on MPI_COMM_WORLD, to which ranks 0-1 have not come, since" in text
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda comm: comm.Barrier(),
+        lambda comm: comm.Allreduce(np.ones(4), np.zeros(4)),
+        lambda comm: comm.Gather(np.ones(4), np.zeros(16), root=2),
+    ],
+    ids=["Barrier", "Allreduce", "Gather"],
+)
+def test_messages_of_a_collective_that_ranks_wait_in_are_not_told_besides(call):
+    async def main(comm):
+        if comm.rank != 1:
+            await call(comm)
+        if comm.rank in (0, 1):
+            await comm.Recv(np.zeros(1), source=1 - comm.rank, tag=7)
+
+    with pytest.raises(conduit.Deadlock) as error:
+        MPI.run(main, ranks=4)
+    assert "not handled" not in str(error.value)
+
+
+def test_messages_of_a_collective_that_no_rank_waits_in_are_told_with_its_line():
+    async def main(comm):
+        if comm.rank == 0:
+            await comm.Bcast(np.ones(4), root=0)
+        await comm.Recv(np.zeros(1), source=1 - comm.rank, tag=7)
+
+    line = inspect.getsourcelines(main)[1] + 2
+    with pytest.raises(conduit.Deadlock) as error:
+        MPI.run(main, ranks=2)
+    text = str(error.value)
+    assert (
+        f"    rank 1: 1 message of Bcast on MPI_COMM_WORLD, which rank 0 has called at test_collective.py:{line}"
+        in text
+    )
+    assert "not handled" not in text
