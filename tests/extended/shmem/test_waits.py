@@ -337,3 +337,50 @@ def test_quiet_completes_a_put_that_was_cancelled_after_its_first_piece():
     for after in (0, 1e-6, 1e-5, 1e-4, 5e-4):
         network = "loggp:order=weak,max_medium=512,max_long=512,slots=1"
         assert shmem.run(main, after, conduit=network).values[1] == {2}
+
+
+@pytest.mark.parametrize("call", ["get", "iget", "get_nbi"])
+def test_quiet_ends_what_a_cancelled_get_still_writes(call):
+    async def main(pe, after):
+        data = await pe.ones(1000, "i8")
+        found = np.zeros(1000, "i8")
+        if pe.my_pe() == 0:
+            with trio.move_on_after(after):
+                await getattr(pe, call)(found, data, 1)
+            await pe.quiet()
+            found[:] = 2
+        else:
+            await conduit.current().compute(1e-3)  # so that the pieces wait for slots
+        await pe.barrier_all()
+        await conduit.current().compute(1e-3)
+        return set(found.tolist())
+
+    for after in (0, 1e-6, 1e-5, 1e-4, 5e-4):
+        network = "loggp:order=weak,max_medium=512,max_long=512,slots=1"
+        assert shmem.run(main, after, conduit=network).values[0] == {2}
+
+
+@pytest.mark.parametrize("call", ["atomic_add", "put_signal"])
+def test_quiet_ends_what_a_cancelled_atomic_operation_or_signal_still_writes(call):
+    words = {}
+
+    async def main(pe, after):
+        data = await pe.zeros(1, "i8")
+        word = words[pe.my_pe()] = await pe.zeros(1, "u8")
+        early = None
+        if pe.my_pe() == 0:
+            with trio.move_on_after(after):
+                if call == "atomic_add":
+                    await pe.atomic_add(word, 7, 1)
+                else:
+                    await pe.put_signal(data, np.ones(1, "i8"), 1, word, 7, pe.SIGNAL_SET)
+            await pe.quiet()
+            early = int(words[1][0])
+        else:
+            await conduit.current().compute(2e-5)  # so that it comes late
+        await pe.barrier_all()
+        return early, int(word[0])
+
+    for after in range(0, 60, 3):
+        (early, _), (_, late) = shmem.run(main, after * 1e-6, conduit="loggp").values
+        assert early == late
