@@ -384,3 +384,37 @@ def test_quiet_ends_what_a_cancelled_atomic_operation_or_signal_still_writes(cal
     for after in range(0, 60, 3):
         (early, _), (_, late) = shmem.run(main, after * 1e-6, conduit="loggp").values
         assert early == late
+
+
+@pytest.mark.parametrize("call", ["barrier_all", "sync_all", "sync"])
+def test_a_barrier_that_was_cancelled_can_be_called_again(call):
+    async def main(pe, after):
+        data = await pe.zeros(1, "i8")
+        for turn in range(1, 4):
+            data[0] = turn
+            while True:
+                with trio.move_on_after(after * (pe.my_pe() + 1)) as scope:
+                    await getattr(pe, call)()
+                if not scope.cancelled_caught:
+                    break
+            found = int(await pe.atomic_fetch(data, (pe.my_pe() + 1) % 3))
+            await pe.barrier_all()
+            assert found == turn
+
+    for tenths in range(1, 100, 7):
+        shmem.run(main, tenths * 1e-7, pes=3, conduit="loggp")
+
+
+def test_a_barrier_that_was_cancelled_and_given_up_is_ended_by_another():
+    async def main(pe):
+        if pe.my_pe() == 0:
+            with trio.move_on_after(1e-5) as scope:
+                await pe.TEAM_WORLD.sync()
+            assert scope.cancelled_caught
+        else:
+            await conduit.current().compute(1e-4)
+            await pe.TEAM_WORLD.sync()
+        await pe.barrier_all()
+        await pe.sync_all()
+
+    shmem.run(main, conduit="loggp")
