@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     Values = npt.NDArray[Any]
 
 
+async def leave(x: Extended, handles: list[Handle[Any]]) -> None:
+    """Let the next sync wait for operations of a cancelled task; in its scope, where a wait ends at once."""
+    for handle in handles:
+        handle.disown()
+    await x.wait_all(handles)
+
+
 class ArrayMemory:
     """The memory of one array, as one thread reaches it.
 
@@ -67,7 +74,7 @@ class ArrayMemory:
                 handles += [await self.x.memset_nb(thread, self.offset, 0, self.part_bytes(thread))]
             await self.x.wait_all(handles)
         except trio.Cancelled:
-            await self.leave(handles)
+            await leave(self.x, handles)
             raise
 
     def own(self, flat: Indices) -> npt.NDArray[np.bool_]:
@@ -91,7 +98,7 @@ class ArrayMemory:
             parts = await self._begin_read(flat, values, handles)
             await self.x.wait_all(handles)
         except trio.Cancelled:
-            await self.leave(handles)
+            await leave(self.x, handles)
             raise
         for positions, part in parts:
             if part is not values:
@@ -130,7 +137,7 @@ class ArrayMemory:
                     handles.append(await self.x.get_nb(thread, self.offset, out=part))
             await self.x.wait_all(handles)
         except trio.Cancelled:
-            await self.leave(handles)
+            await leave(self.x, handles)
             raise
         values = self._in_order(parts)
         elements = len(values) - len(self.local)
@@ -175,16 +182,10 @@ class ArrayMemory:
             try:
                 handles.append(await self.x.put_indexed_nb(owner, offsets, size, data))
             except trio.Cancelled:
-                await self.leave(handles)
+                await leave(self.x, handles)
                 raise
         self._count("written", len(flat), sum(handle.messages for handle in handles), len(flat) * size)
         return handles
-
-    async def leave(self, handles: list[Handle[Any]]) -> None:
-        """Let the next sync wait for operations of a cancelled task; in its scope, where a wait ends at once."""
-        for handle in handles:
-            handle.disown()
-        await self.x.wait_all(handles)
 
     async def add(self, flat: Indices, operands: Values) -> None:
         """Add to elements, each addition atomic; one transfer for each thread that has some."""
@@ -199,7 +200,7 @@ class ArrayMemory:
                 remote += len(local) if owner != self.rank else 0
             await self.x.wait_all(handles)
         except trio.Cancelled:
-            await self.leave(handles)
+            await leave(self.x, handles)
             raise
         if remote:
             self._count("added", remote, sum(handle.messages for handle in handles), remote * self.dtype.itemsize)

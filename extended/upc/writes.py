@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import trio
 
+from extended.upc.memory import leave
+
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable
 
@@ -112,7 +114,7 @@ class Writes:
                 handles += await array.memory.begin_write(*array.pending.take())
             await self._x.wait_all(handles)
         except trio.Cancelled:
-            await array.memory.leave(handles)
+            await leave(self._x, handles)
             raise
         for array in arrays:
             array.pending.leaving = None

@@ -252,3 +252,18 @@ def test_a_global_alloc_that_is_cancelled_clears_nothing_later():
             result = upc.run(main, after * 1e-6, threads=4, conduit=network, seed=seed)
             assert result.values[0] == [1] * 30
             assert not any(result.warnings)
+
+
+def test_a_fence_that_ends_what_a_cancelled_call_has_begun_is_cancelled_itself():
+    async def main(t, after):
+        a = await t.all_alloc(6, dtype="i8")
+        if t.MYTHREAD == 0:
+            with trio.move_on_after(3e-6):
+                await a.add_at([2, 4], 1)
+            with trio.move_on_after(after):
+                await t.fence()
+            await t.fence()
+        await t.barrier()
+
+    for tenths in range(0, 300, 2):
+        assert not any(upc.run(main, tenths * 1e-7, threads=3, conduit="loggp").warnings)
