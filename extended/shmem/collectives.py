@@ -13,6 +13,7 @@ from extended.front_ends import integer, name_calls, public, shown
 from extended.mistaken_operations import write_instead
 from extended.shmem import arguments
 from extended.shmem.constants import OP
+from extended.shmem.meetings import meet
 from extended.shmem.teams import ShmemTeam, check_team
 from extended.shmem.transfers import Base
 
@@ -45,21 +46,21 @@ class ShmemCollectives(Base):
     def barrier_all(self) -> Any:
         """Complete what was begun on the default context, and wait until all PEs are here."""
 
-        async def meet() -> None:
+        async def complete() -> None:
             await self.CTX_DEFAULT.stream("ctx.quiet").complete()
-            await self._x.barrier(called="pe.barrier_all")
+            await meet(self._x, "pe.barrier_all")
 
-        return meet()
+        return complete()
 
     @public("pe")
     def sync_all(self) -> Any:
         """Wait until all PEs are here; completes no put."""
-        return self._x.barrier(called="pe.sync_all")
+        return meet(self._x, "pe.sync_all")
 
     @public("pe")
     def sync(self, team: Any = None) -> Any:
         """Wait until all PEs of a team are here; completes no put."""
-        return self._team("pe.sync", team).barrier(called="pe.sync")
+        return meet(self._team("pe.sync", team), "pe.sync")
 
     @public("pe")
     def broadcast(self, target: Any, source: Any, root: Any, size: Any = None, team: Any = None) -> Any:

@@ -10,6 +10,7 @@ import conduit
 import extended
 from extended.front_ends import integer, name_calls, public, shown
 from extended.shmem import arguments
+from extended.shmem.meetings import meet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -168,7 +169,7 @@ class ShmemTeam:
     @public("team")
     def sync(self) -> Any:
         """Wait until all PEs of the team are here; completes no put."""
-        return self.members("team.sync").barrier(called="team.sync")
+        return meet(self.members("team.sync"), "team.sync")
 
     @public("team")
     def destroy(self) -> Any:

@@ -159,13 +159,12 @@ class ShmemTransfers(Base):
         Raises:
             conduit.BadRequest: a wrong argument.
         """
-        _, rank, offset, here, count = self._get("pe.get", target, source, pe, size, ctx)
-        return self._fetch(rank, offset, here, count)
+        return self._fetch(*self._get("pe.get", target, source, pe, size, ctx))
 
-    async def _fetch(self, rank: int, offset: int, here: Array, count: int) -> None:
+    async def _fetch(self, stream: OperationStream, rank: int, offset: int, here: Array, count: int) -> None:
         elements = arguments.flat(here)
         if elements is not None:
-            await self._x.get(rank, offset, out=elements[:count])
+            await stream.begun(self._x.get(rank, offset, out=elements[:count]))
         else:
             found = np.empty(count, here.dtype)
             await self._x.get(rank, offset, out=found)
@@ -178,7 +177,7 @@ class ShmemTransfers(Base):
         stream, rank, offset, here, count = self._get("pe.get_nbi", target, source, pe, size, ctx)
         elements = arguments.flat(here)
         if elements is None:
-            return self._fetch(rank, offset, here, count)  # done at once: it could not be copied later
+            return self._fetch(stream, rank, offset, here, count)  # done at once: it could not be copied later
         out = elements[:count]
 
         async def begin() -> None:
@@ -192,7 +191,7 @@ class ShmemTransfers(Base):
     ) -> Any:
         """Get every `sst`-th element of `source` to every `tst`-th place of `target`; arguments as `iput`."""
         call = "pe.iget"
-        _, rank, offset, here, _ = self._get(call, target, source, pe, None, ctx)
+        stream, rank, offset, here, _ = self._get(call, target, source, pe, None, ctx)
         there = arguments.array_of(call, "source", source)
         near, far = _step(call, "tst", tst), _step(call, "sst", sst)
         rooms = {"target": arguments.strided(here.size, near), "source": arguments.strided(there.size, far)}
@@ -201,7 +200,7 @@ class ShmemTransfers(Base):
 
         async def fetch() -> None:
             out = np.empty(count, here.dtype) if elements is None else elements[::near][:count]
-            await self._x.get_strided(rank, offset, (far * out.itemsize,), out)
+            await stream.begun(self._x.get_strided(rank, offset, (far * out.itemsize,), out))
             if elements is None:
                 self._x.ep.charge(copied=out.nbytes)
                 here.flat[: near * count : near] = out
@@ -267,7 +266,7 @@ class ShmemTransfers(Base):
 
         async def send() -> None:
             await stream.begun(self._x.put(rank, offset, data))
-            await change(rank, place, number)
+            await stream.begun(change(rank, place, number))
 
         return send()
 

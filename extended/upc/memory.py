@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     Values = npt.NDArray[Any]
 
 
+async def leave(x: Extended, handles: list[Handle[Any]]) -> None:
+    """Let the next sync wait for operations of a cancelled task; in its scope, where a wait ends at once."""
+    for handle in handles:
+        handle.disown()
+    await x.wait_all(handles)
+
+
 class ArrayMemory:
     """The memory of one array, as one thread reaches it.
 
@@ -61,8 +68,14 @@ class ArrayMemory:
 
     async def clear_all(self) -> None:
         """Set all elements to zero, by this thread alone."""
-        threads = range(self.layout.threads)
-        await self.x.wait_all([await self.x.memset_nb(k, self.offset, 0, self.part_bytes(k)) for k in threads])
+        handles: list[Handle[Any]] = []
+        try:
+            for thread in range(self.layout.threads):
+                handles += [await self.x.memset_nb(thread, self.offset, 0, self.part_bytes(thread))]
+            await self.x.wait_all(handles)
+        except trio.Cancelled:
+            await leave(self.x, handles)
+            raise
 
     def own(self, flat: Indices) -> npt.NDArray[np.bool_]:
         """Return which elements are this thread's."""
@@ -81,6 +94,24 @@ class ArrayMemory:
         """Return elements, one transfer for each thread that has some."""
         values = np.empty(len(flat), self.dtype)
         handles: list[Handle[Any]] = []
+        try:
+            parts = await self._begin_read(flat, values, handles)
+            await self.x.wait_all(handles)
+        except trio.Cancelled:
+            await leave(self.x, handles)
+            raise
+        for positions, part in parts:
+            if part is not values:
+                values[positions] = part
+                self.ep.charge(copied=part.nbytes)
+        if handles:
+            elements = sum(len(part) for _, part in parts)
+            messages = sum(handle.messages for handle in handles)
+            self._count("read", elements, messages, elements * self.dtype.itemsize)
+        return values
+
+    async def _begin_read(self, flat: Indices, values: Values, handles: list[Handle[Any]]) -> list[tuple[Any, Values]]:
+        # Copies this thread's elements; returns where those of others belong, and what they come into.
         parts: list[tuple[Any, Values]] = []
         size = self.dtype.itemsize
         for owner, positions in self.layout.by_owner(flat):
@@ -92,26 +123,22 @@ class ArrayMemory:
             part = values if isinstance(positions, slice) else np.empty(len(local), self.dtype)
             handles.append(await self.x.get_indexed_nb(owner, self.offset + local * size, size, part))
             parts.append((positions, part))
-        await self.x.wait_all(handles)
-        for positions, part in parts:
-            if part is not values:
-                values[positions] = part
-                self.ep.charge(copied=part.nbytes)
-        if handles:
-            elements = sum(len(part) for _, part in parts)
-            self._count("read", elements, sum(handle.messages for handle in handles), elements * size)
-        return values
+        return parts
 
     async def read_all(self) -> Values:
         """Return all elements in order, one transfer for each thread."""
         handles: list[Handle[Any]] = []
         parts: list[Values] = []
-        for thread in range(self.layout.threads):
-            part = self.local if thread == self.rank else np.empty(self.layout.count(thread), self.dtype)
-            parts.append(part)
-            if part is not self.local and len(part):
-                handles.append(await self.x.get_nb(thread, self.offset, out=part))
-        await self.x.wait_all(handles)
+        try:
+            for thread in range(self.layout.threads):
+                part = self.local if thread == self.rank else np.empty(self.layout.count(thread), self.dtype)
+                parts.append(part)
+                if part is not self.local and len(part):
+                    handles.append(await self.x.get_nb(thread, self.offset, out=part))
+            await self.x.wait_all(handles)
+        except trio.Cancelled:
+            await leave(self.x, handles)
+            raise
         values = self._in_order(parts)
         elements = len(values) - len(self.local)
         self._count("read", elements, sum(handle.messages for handle in handles), elements * self.dtype.itemsize)
@@ -155,28 +182,26 @@ class ArrayMemory:
             try:
                 handles.append(await self.x.put_indexed_nb(owner, offsets, size, data))
             except trio.Cancelled:
-                await self._leave(handles)
+                await leave(self.x, handles)
                 raise
         self._count("written", len(flat), sum(handle.messages for handle in handles), len(flat) * size)
         return handles
-
-    async def _leave(self, handles: list[Handle[Any]]) -> None:
-        # In a cancelled scope: the wait ends at once, and the next sync waits in its place.
-        for handle in handles:
-            handle.disown()
-        await self.x.wait_all(handles)
 
     async def add(self, flat: Indices, operands: Values) -> None:
         """Add to elements, each addition atomic; one transfer for each thread that has some."""
         atomic = self.x.atomic(self.dtype)
         handles: list[Handle[Any]] = []
         remote = 0
-        for owner, positions in self.layout.by_owner(flat):
-            local = self.layout.local(flat[positions])
-            offsets = self.offset + local * self.dtype.itemsize
-            handles.append(await atomic.accumulate_nb(owner, offsets, operands[positions]))
-            remote += len(local) if owner != self.rank else 0
-        await self.x.wait_all(handles)
+        try:
+            for owner, positions in self.layout.by_owner(flat):
+                local = self.layout.local(flat[positions])
+                offsets = self.offset + local * self.dtype.itemsize
+                handles.append(await atomic.accumulate_nb(owner, offsets, operands[positions]))
+                remote += len(local) if owner != self.rank else 0
+            await self.x.wait_all(handles)
+        except trio.Cancelled:
+            await leave(self.x, handles)
+            raise
         if remote:
             self._count("added", remote, sum(handle.messages for handle in handles), remote * self.dtype.itemsize)
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import trio
+
+from extended.upc.memory import leave
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Coroutine, Iterable
 
     from extended import Extended, Handle
     from extended.upc.buffer import Pending
     from extended.upc.memory import ArrayMemory
+
+
+T = TypeVar("T")
 
 
 class Buffered(Protocol):
@@ -70,7 +77,7 @@ class Writes:
         while self._sending:
             await self._ep.block_until(lambda: not self._sending, what="the write buffer, which another task sends")
         chosen = list(self._arrays) if array is None else [array] * (array in self._arrays)
-        if not chosen:
+        if not chosen and not self._unsure:
             await self._ep.poll()
             return
         for each in chosen:
@@ -88,15 +95,27 @@ class Writes:
             self._sending = False
             self._recount(chosen)
 
+    async def begun(self, begin: Coroutine[Any, Any, T]) -> T:
+        """Do what is not buffered and return what that gives; cancelled, the next `complete` ends what goes on."""
+        try:
+            return await begin
+        except BaseException:
+            self._unsure = True
+            raise
+
     async def _send(self, arrays: Iterable[Buffered]) -> None:
         if self._unsure:
             # Transfers that a cancelled task began may still be on their way, with older values.
             await self._x.sync()
             self._unsure = False
         handles: list[Handle[Any]] = []
-        for array in arrays:
-            handles += await array.memory.begin_write(*array.pending.take())
-        await self._x.wait_all(handles)
+        try:
+            for array in arrays:
+                handles += await array.memory.begin_write(*array.pending.take())
+            await self._x.wait_all(handles)
+        except trio.Cancelled:
+            await leave(self._x, handles)
+            raise
         for array in arrays:
             array.pending.leaving = None
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import trio
+
 from conduit.words import many
 from extended.front_ends import public
 from extended.windows.access import Access
@@ -89,6 +91,8 @@ class Win(Access, Active, Passive):
     def Free(self) -> Any:
         """Free the window; collective, and every later call is refused.
 
+        Cancelled before the others can know of it, it can be called again; later it goes to its end.
+
         Raises:
             WindowError: an epoch is open that has something in it, or the window was freed before.
         """
@@ -97,9 +101,17 @@ class Win(Access, Active, Passive):
     async def _free(self, call: Call) -> None:
         self._epochs.check_free(call)
         self._epochs.freed = call
-        await self._operations.complete(call.name)
-        await self._operations.leave_all(call.name)
-        await give_back(self._service.x, self._shape)
+        try:
+            if self._notified:  # by a Fence that was cancelled, and not called again
+                await self._team.end_barrier()
+                self._notified = False
+            await self._operations.complete(call.name)
+            await self._operations.leave_all(call.name)
+        except BaseException:
+            self._epochs.freed = None  # nobody has been told: it can be called again
+            raise
+        with trio.CancelScope(shield=True):  # from here on the others free it too
+            await give_back(self._service.x, self._shape)
         self._service.close(self._slot)
 
     # ------------------------------------------------------------------------------------------------------ what it is

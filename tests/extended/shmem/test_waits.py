@@ -337,3 +337,84 @@ def test_quiet_completes_a_put_that_was_cancelled_after_its_first_piece():
     for after in (0, 1e-6, 1e-5, 1e-4, 5e-4):
         network = "loggp:order=weak,max_medium=512,max_long=512,slots=1"
         assert shmem.run(main, after, conduit=network).values[1] == {2}
+
+
+@pytest.mark.parametrize("call", ["get", "iget", "get_nbi"])
+def test_quiet_ends_what_a_cancelled_get_still_writes(call):
+    async def main(pe, after):
+        data = await pe.ones(1000, "i8")
+        found = np.zeros(1000, "i8")
+        if pe.my_pe() == 0:
+            with trio.move_on_after(after):
+                await getattr(pe, call)(found, data, 1)
+            await pe.quiet()
+            found[:] = 2
+        else:
+            await conduit.current().compute(1e-3)  # so that the pieces wait for slots
+        await pe.barrier_all()
+        await conduit.current().compute(1e-3)
+        return set(found.tolist())
+
+    for after in (0, 1e-6, 1e-5, 1e-4, 5e-4):
+        network = "loggp:order=weak,max_medium=512,max_long=512,slots=1"
+        assert shmem.run(main, after, conduit=network).values[0] == {2}
+
+
+@pytest.mark.parametrize("call", ["atomic_add", "put_signal"])
+def test_quiet_ends_what_a_cancelled_atomic_operation_or_signal_still_writes(call):
+    words = {}
+
+    async def main(pe, after):
+        data = await pe.zeros(1, "i8")
+        word = words[pe.my_pe()] = await pe.zeros(1, "u8")
+        early = None
+        if pe.my_pe() == 0:
+            with trio.move_on_after(after):
+                if call == "atomic_add":
+                    await pe.atomic_add(word, 7, 1)
+                else:
+                    await pe.put_signal(data, np.ones(1, "i8"), 1, word, 7, pe.SIGNAL_SET)
+            await pe.quiet()
+            early = int(words[1][0])
+        else:
+            await conduit.current().compute(2e-5)  # so that it comes late
+        await pe.barrier_all()
+        return early, int(word[0])
+
+    for after in range(0, 60, 3):
+        (early, _), (_, late) = shmem.run(main, after * 1e-6, conduit="loggp").values
+        assert early == late
+
+
+@pytest.mark.parametrize("call", ["barrier_all", "sync_all", "sync"])
+def test_a_barrier_that_was_cancelled_can_be_called_again(call):
+    async def main(pe, after):
+        data = await pe.zeros(1, "i8")
+        for turn in range(1, 4):
+            data[0] = turn
+            while True:
+                with trio.move_on_after(after * (pe.my_pe() + 1)) as scope:
+                    await getattr(pe, call)()
+                if not scope.cancelled_caught:
+                    break
+            found = int(await pe.atomic_fetch(data, (pe.my_pe() + 1) % 3))
+            await pe.barrier_all()
+            assert found == turn
+
+    for tenths in range(1, 100, 7):
+        shmem.run(main, tenths * 1e-7, pes=3, conduit="loggp")
+
+
+def test_a_barrier_that_was_cancelled_and_given_up_is_ended_by_another():
+    async def main(pe):
+        if pe.my_pe() == 0:
+            with trio.move_on_after(1e-5) as scope:
+                await pe.TEAM_WORLD.sync()
+            assert scope.cancelled_caught
+        else:
+            await conduit.current().compute(1e-4)
+            await pe.TEAM_WORLD.sync()
+        await pe.barrier_all()
+        await pe.sync_all()
+
+    shmem.run(main, conduit="loggp")

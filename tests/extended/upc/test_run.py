@@ -178,3 +178,92 @@ def test_a_fence_that_is_cancelled_between_two_threads_is_made_again():
         result = upc.run(main, after, threads=3, conduit=network)
         assert list(result.values) == [{0}, {2}, {2}]
         assert not any(result.warnings)
+
+
+@pytest.mark.parametrize("call", ["add_at", "fetch_add", "compare_swap", "memput", "memset", "memcpy"])
+def test_a_fence_ends_what_a_cancelled_call_still_changes(call):
+    arrays = {}
+
+    async def main(t, after):
+        a = arrays[t.MYTHREAD] = await t.all_alloc(6, dtype="i8")
+        a.local[:] = t.MYTHREAD
+        a.local[0] = 0
+        await t.barrier()
+        early = None
+        if t.MYTHREAD == 0:
+            change = {
+                "add_at": lambda: a.add_at([2, 4], 1),
+                "fetch_add": lambda: a.fetch_add(2, 1),
+                "compare_swap": lambda: a.compare_swap(2, 0, 1),
+                "memput": lambda: t.memput((a, 2), b"12345678"),
+                "memset": lambda: t.memset((a, 2), 1, 8),
+                "memcpy": lambda: t.memcpy((a, 4), (a, 2), 8),
+            }
+            with trio.move_on_after(after):
+                await change[call]()
+            await t.fence()
+            early = [arrays[k].local.tolist() for k in range(3)]
+        else:
+            await t.ep.compute(2e-5)  # so that it comes late
+        await t.barrier()
+        return early, a.local.tolist()
+
+    for after in range(0, 60, 3):
+        result = upc.run(main, after * 1e-6, threads=3, conduit="loggp")
+        assert result.values[0][0] == [late for _, late in result.values]
+        assert not any(result.warnings)
+
+
+@pytest.mark.parametrize("call", ["a[i]", "to_numpy", "add_at", "fence"])
+def test_nobody_is_warned_of_handles_of_a_call_that_was_cancelled(call):
+    async def main(t, after):
+        a = await t.all_alloc(6, dtype="i8")
+        if t.MYTHREAD == 0:
+            a[2:] = 1
+            calls = {"a[i]": lambda: a[5:0:-1], "to_numpy": a.to_numpy, "add_at": lambda: a.add_at([2, 4], 1)}
+            await t.fence()
+            a[2:] = 2
+            with trio.move_on_after(after):
+                await calls.get(call, t.fence)()
+        else:
+            await t.ep.compute(5e-5)
+        await t.barrier()
+
+    for after in range(0, 60, 3):
+        assert not any(upc.run(main, after * 1e-6, threads=3, conduit="loggp:slots=1").warnings)
+
+
+def test_a_global_alloc_that_is_cancelled_clears_nothing_later():
+    async def main(t, after):
+        a = None
+        if t.MYTHREAD == 0:
+            with trio.move_on_after(after):
+                await t.global_alloc(30, dtype="i8")
+            a = await t.global_alloc(30, dtype="i8")
+            a[:] = 1
+            await t.fence()
+            await t.ep.compute(1e-4)
+            return (await a[:]).tolist()
+        return None
+
+    for after in range(0, 60, 5):
+        for seed in range(4):
+            network = "loggp:order=weak,late=0.5,late_by=50us"
+            result = upc.run(main, after * 1e-6, threads=4, conduit=network, seed=seed)
+            assert result.values[0] == [1] * 30
+            assert not any(result.warnings)
+
+
+def test_a_fence_that_ends_what_a_cancelled_call_has_begun_is_cancelled_itself():
+    async def main(t, after):
+        a = await t.all_alloc(6, dtype="i8")
+        if t.MYTHREAD == 0:
+            with trio.move_on_after(3e-6):
+                await a.add_at([2, 4], 1)
+            with trio.move_on_after(after):
+                await t.fence()
+            await t.fence()
+        await t.barrier()
+
+    for tenths in range(0, 300, 2):
+        assert not any(upc.run(main, tenths * 1e-7, threads=3, conduit="loggp").warnings)

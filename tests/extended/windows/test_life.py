@@ -259,3 +259,49 @@ def test_a_fence_that_was_cancelled_while_it_told_of_accesses_can_be_called_agai
 
     for tenths in range(0, 300, 7):
         assert conduit.run(main, tenths * 1e-7, ranks=2, conduit=network).values == [1, 0]
+
+
+def test_a_free_that_was_cancelled_has_freed_wholly_or_can_be_called_again(network):
+    """The memory is given back in any case: no second window would fit."""
+
+    async def main(ep, after, whole):
+        x = await Extended.attach(ep)
+        team = x if whole else await x.split(min(ep.rank, 1))
+        await windows.attach(x)
+        if team.size == 1:
+            return None
+        size = ep.segment.nbytes * 5 // 8
+        win = await Win.Allocate(size, comm=team)
+        await win.Fence()
+        if ep.rank == 1:
+            while True:
+                with trio.move_on_after(after) as scope:
+                    await win.Free()
+                if not scope.cancelled_caught:
+                    break
+                after += 1e-6
+        else:
+            await win.Free()
+        again = await Win.Allocate(size, comm=team)
+        await again.Free()
+        return repr(win)
+
+    for tenths in range(0, 300, 23):
+        values = conduit.run(main, tenths * 1e-7, tenths % 2 == 0, ranks=3, conduit=network, segment=65536).values
+        assert all(value is None or value.endswith("freed>") for value in values)
+
+
+def test_a_free_follows_a_fence_that_was_given_up(network):
+    async def main(ep):
+        win = await Win.Allocate(64, comm=await Extended.attach(ep))
+        await win.Fence()
+        if ep.rank == 0:
+            with trio.move_on_after(5e-4) as scope:
+                await win.Fence()
+            assert scope.cancelled_caught
+        else:
+            await ep.compute(1e-3)
+            await win.Fence()
+        await win.Free()
+
+    conduit.run(main, conduit=network)

@@ -1,0 +1,34 @@
+"""Barriers that can be called again after they were cancelled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import trio
+
+if TYPE_CHECKING:
+    from extended import Team
+
+_begun: WeakKeyDictionary[Team, str] = WeakKeyDictionary()
+"""The calls that were cancelled as they waited in a team's barrier: this PE has come to it, and the others know."""
+
+
+async def meet(team: Team, call: str) -> None:
+    """Wait until all PEs of a team are here; called again after it was cancelled, it ends what it has begun.
+
+    Args:
+        team: the PEs.
+        call: that waits; another one than the call that was cancelled ends that first.
+    """
+    earlier = _begun.get(team)
+    if earlier is not None:
+        await team.end_barrier()
+        _begun.pop(team, None)
+        if earlier == call:
+            return
+    try:
+        await team.barrier(called=call)
+    except trio.Cancelled:
+        _begun[team] = call
+        raise
