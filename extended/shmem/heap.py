@@ -8,6 +8,7 @@ from weakref import WeakValueDictionary, ref
 
 import attrs
 import numpy as np
+import trio
 
 import conduit
 from extended.front_ends import integer, public, shown
@@ -154,12 +155,13 @@ class ShmemAllocation:
         self, call: str, shape: tuple[int, ...], dtype: np.dtype[Any], order: Any, align: int, fill: Any
     ) -> Array:
         called = f"{call}(shape={shape}, dtype={dtype})"
-        root = await self._new(called, prod(shape) * dtype.itemsize, align)
-        made: Array = np.ndarray(shape, dtype, buffer=root, order=order)
-        if fill is not None:
-            self._x.ep.charge(copied=made.nbytes)
-            made[...] = fill
-            await self._x.barrier(called=call)  # or a put of another PE could come before
+        with trio.CancelScope(shield=True):  # the others are to come out of it together with this one
+            root = await self._new(called, prod(shape) * dtype.itemsize, align)
+            made: Array = np.ndarray(shape, dtype, buffer=root, order=order)
+            if fill is not None:
+                self._x.ep.charge(copied=made.nbytes)
+                made[...] = fill
+                await self._x.barrier(called=call)  # or a put of another PE could come before
         return made
 
     @public("pe")
@@ -185,11 +187,12 @@ class ShmemAllocation:
         multiple = _align(call, align)
 
         async def allocate() -> memoryview:
-            root = await self._new(f"{call}(count={many}, size={each})", many * each, multiple)
-            if clear:
-                self._x.ep.charge(copied=many * each)
-                root[:] = 0
-                await self._x.barrier(called=call)
+            with trio.CancelScope(shield=True):  # as in `_made`
+                root = await self._new(f"{call}(count={many}, size={each})", many * each, multiple)
+                if clear:
+                    self._x.ep.charge(copied=many * each)
+                    root[:] = 0
+                    await self._x.barrier(called=call)
             whole: Any = root  # a memoryview of which `obj` is the root
             return memoryview(whole)[: many * each]
 

@@ -78,8 +78,12 @@ class UpcAllocation:
             conduit.BadRequest: a wrong argument; on all threads, arguments that differ, or too little room, with what
                 is needed.
         """
+        await self.runtime.fence()
+        with trio.CancelScope(shield=True):  # the others are to come out of it together with this one
+            return await self._all_alloc(shape, dtype, block)
+
+    async def _all_alloc(self, shape: Any, dtype: Any, block: Any) -> SharedArray:
         runtime = self.runtime
-        await runtime.fence()
         number = self._together
         self._together += 1
         made = Description(number * (runtime.ep.size + 1), 0, shape, dtype, block, 0)

@@ -331,8 +331,8 @@ class Collective(CommBase):
         if self._broken:
             raise MpiError(
                 ErrorClass.ERR_COMM,
-                f"Comm.{call}: {self.Get_name()} is broken, its {self._broken} was cancelled here, and its ranks may be "
-                "at different calls; set no limits of time around collective calls, or use a communicator made before",
+                f"Comm.{call}: {self.Get_name()} is broken, its {self._broken} was cancelled here; make "
+                "another by Create_group on all its ranks, as Dup and Split are calls of this one",
             )
         process, plain = self._running(), self.plain
         tag = self._next_tag()

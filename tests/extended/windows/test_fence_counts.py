@@ -14,7 +14,7 @@ FENCES = 3
 
 EVENTS = 20.84
 """Of the kernel, of a rank for a fence; they may fall, not rise."""
-BYTECODES = {"origin": 10287, "t3e": 10874}
+BYTECODES = {"origin": 10286, "t3e": 10582}
 """Of the same."""
 
 
@@ -30,6 +30,7 @@ async def fences(ep, counts):
         await window.Fence()
     if ep.rank == 0:
         counts.end(ep)
+    await ep.compute(1e-3)  # rank 0 is not the first out of the last fence, and what follows is none of it
     await window.Free()
 
 
