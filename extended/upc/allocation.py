@@ -80,7 +80,8 @@ class UpcAllocation:
         """
         await self.runtime.fence()
         with trio.CancelScope(shield=True):  # the others are to come out of it together with this one
-            return await self._all_alloc(shape, dtype, block)
+            array = await self._all_alloc(shape, dtype, block)
+        return array
 
     async def _all_alloc(self, shape: Any, dtype: Any, block: Any) -> SharedArray:
         runtime = self.runtime
