@@ -51,7 +51,7 @@ class ShmemAtomics(Base):
         perform: Callable[..., Coroutine[Any, Any, Any]] = getattr(self._x.atomic(kind), method)
 
         async def apply() -> Any:
-            before = await stream.begun(perform(rank, offset, *values))
+            before = await stream.left.begun(perform(rank, offset, *values))
             if result is None:
                 return before
             result[...] = before

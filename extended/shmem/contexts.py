@@ -6,19 +6,17 @@ fence where operations are native; where they are Active Messages, which have no
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import conduit
 from extended.front_ends import integer, public, shown
+from extended.left_behind import LeftBehind
 from extended.shmem.teams import ShmemTeam, check_team
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
     from types import TracebackType
 
     from extended import Extended, Handle
-
-T = TypeVar("T")
 
 _ENOUGH = 64
 """How many handles are kept before those that are done are dropped."""
@@ -30,6 +28,9 @@ class OperationStream:
     Args:
         x: the extended layer.
         team: in which the context counts PEs.
+
+    Attributes:
+        left: what cancelled tasks have left under way, which is completed with the others.
     """
 
     def __init__(self, x: Extended, team: ShmemTeam) -> None:
@@ -40,7 +41,7 @@ class OperationStream:
         self._gets: list[Handle[Any]] = []
         self._unordered: dict[int, list[Handle[Any]]] = {}
         self._enough = _ENOUGH
-        self._unsure = False  # whether a cancelled task has left operations under way, whose handles nobody has
+        self.left = LeftBehind(x)
 
     def put(self, handle: Handle[Any], dest: int) -> None:
         """Take note of a put, and to which rank a fence must order it."""
@@ -52,14 +53,6 @@ class OperationStream:
         """Take note of a get."""
         self._gets.append(handle)
         self._forget()
-
-    async def begun(self, begin: Coroutine[Any, Any, T]) -> T:
-        """Begin an operation and return what that gives; cancelled, what goes on is completed with the others."""
-        try:
-            return await begin
-        except BaseException:
-            self._unsure = True
-            raise
 
     def _forget(self) -> None:
         # The limit doubles with what is left, so that a put costs a constant time on average.
@@ -76,7 +69,7 @@ class OperationStream:
     async def order(self) -> None:
         """Order the puts: by the network's own fences, else by completing them, since messages have no order."""
         rma = self.x.ep.rma
-        await self._sure()
+        await self.left.complete()
         if rma is None:
             puts, self._puts = self._puts, []
             await self._wait(puts, [])
@@ -91,16 +84,11 @@ class OperationStream:
 
     async def complete(self) -> None:
         """Complete all that was begun."""
-        await self._sure()
+        await self.left.complete()
         puts, gets = self._puts, self._gets
         self._puts, self._gets = [], []
         await self._wait(puts, gets)
         self._unordered.clear()
-
-    async def _sure(self) -> None:
-        if self._unsure:
-            await self.x.sync()
-            self._unsure = False
 
     async def _wait(self, puts: list[Handle[Any]], gets: list[Handle[Any]]) -> None:
         try:

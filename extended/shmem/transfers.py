@@ -97,7 +97,7 @@ class ShmemTransfers(Base):
         return self._begin_put(stream, rank, offset, data, bulk=True)
 
     async def _begin_put(self, stream: OperationStream, rank: int, offset: int, data: Array, *, bulk: bool) -> None:
-        stream.put(await stream.begun(self._x.put_nb(rank, offset, data, bulk=bulk)), rank)
+        stream.put(await stream.left.begun(self._x.put_nb(rank, offset, data, bulk=bulk)), rank)
 
     @public("pe")
     def iput(
@@ -130,7 +130,7 @@ class ShmemTransfers(Base):
         async def begin() -> None:
             self._x.ep.charge(copied=taken.nbytes)
             steps = (far * taken.itemsize,)
-            stream.put(await stream.begun(self._x.put_strided_nb(rank, offset, steps, taken.copy())), rank)
+            stream.put(await stream.left.begun(self._x.put_strided_nb(rank, offset, steps, taken.copy())), rank)
 
         return begin()
 
@@ -164,7 +164,7 @@ class ShmemTransfers(Base):
     async def _fetch(self, stream: OperationStream, rank: int, offset: int, here: Array, count: int) -> None:
         elements = arguments.flat(here)
         if elements is not None:
-            await stream.begun(self._x.get(rank, offset, out=elements[:count]))
+            await stream.left.begun(self._x.get(rank, offset, out=elements[:count]))
         else:
             found = np.empty(count, here.dtype)
             await self._x.get(rank, offset, out=found)
@@ -181,7 +181,7 @@ class ShmemTransfers(Base):
         out = elements[:count]
 
         async def begin() -> None:
-            stream.get(await stream.begun(self._x.get_nb(rank, offset, out=out)))
+            stream.get(await stream.left.begun(self._x.get_nb(rank, offset, out=out)))
 
         return begin()
 
@@ -200,7 +200,7 @@ class ShmemTransfers(Base):
 
         async def fetch() -> None:
             out = np.empty(count, here.dtype) if elements is None else elements[::near][:count]
-            await stream.begun(self._x.get_strided(rank, offset, (far * out.itemsize,), out))
+            await stream.left.begun(self._x.get_strided(rank, offset, (far * out.itemsize,), out))
             if elements is None:
                 self._x.ep.charge(copied=out.nbytes)
                 here.flat[: near * count : near] = out
@@ -265,8 +265,8 @@ class ShmemTransfers(Base):
         change = atomic.set if sigop == SIGNAL.SET else atomic.add
 
         async def send() -> None:
-            await stream.begun(self._x.put(rank, offset, data))
-            await stream.begun(change(rank, place, number))
+            await stream.left.begun(self._x.put(rank, offset, data))
+            await stream.left.begun(change(rank, place, number))
 
         return send()
 

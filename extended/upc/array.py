@@ -396,7 +396,7 @@ class SharedArray:
             conduit.BadRequest: a wrong argument, or a dtype without atomic operations.
         """
         await self._runtime.writes.settle(self)
-        await self._runtime.writes.begun(self.memory.add(index, v))
+        await self._runtime.writes.left.begun(self.memory.add(index, v))
 
     def _for_fetch_add(self, i: Any, v: Any) -> tuple[Any, ...]:
         self._check_atomic("a.fetch_add", i, v)
@@ -419,7 +419,7 @@ class SharedArray:
         """
         await self._runtime.writes.settle(self)
         fetch = self._atomic("a.fetch_add").fetch_add(i[0], i[1], v)
-        return self.dtype.type(await self._runtime.writes.begun(fetch))
+        return self.dtype.type(await self._runtime.writes.left.begun(fetch))
 
     def _for_compare_swap(self, i: Any, expected: Any, new: Any) -> tuple[Any, ...]:
         call = "a.compare_swap"
@@ -445,7 +445,7 @@ class SharedArray:
         """
         await self._runtime.writes.settle(self)
         swap = self._atomic("a.compare_swap").compare_swap(i[0], i[1], expected, new)
-        return self.dtype.type(await self._runtime.writes.begun(swap))
+        return self.dtype.type(await self._runtime.writes.left.begun(swap))
 
     def _check_atomic(self, call: str, *values: Any) -> None:
         self.check_alive(call)

@@ -152,7 +152,7 @@ class Bytes:
             conduit.BadRequest: a wrong argument, or more bytes than the owner of the element has from there.
         """
         await self.runtime.writes.settle(dst.array)
-        await self.runtime.writes.begun(self.runtime.x.put(dst.owner, dst.offset, data))
+        await self.runtime.writes.left.begun(self.runtime.x.put(dst.owner, dst.offset, data))
 
     @public("t", _for_memget)
     async def memget(self, src: Any, nbytes: Any) -> npt.NDArray[np.uint8]:
@@ -189,7 +189,7 @@ class Bytes:
         if dst.array is not src.array:
             await self.runtime.writes.settle(dst.array)
         data = await self.runtime.x.get(src.owner, src.offset, nbytes)
-        await self.runtime.writes.begun(self.runtime.x.put(dst.owner, dst.offset, data))
+        await self.runtime.writes.left.begun(self.runtime.x.put(dst.owner, dst.offset, data))
 
     @public("t", _for_memset)
     async def memset(self, dst: Any, byte: Any, nbytes: Any) -> None:
@@ -204,4 +204,4 @@ class Bytes:
             conduit.BadRequest: a wrong argument, or more bytes than the owner of the element has from there.
         """
         await self.runtime.writes.settle(dst.array)
-        await self.runtime.writes.begun(self.runtime.x.memset(dst.owner, dst.offset, byte, dst.nbytes))
+        await self.runtime.writes.left.begun(self.runtime.x.memset(dst.owner, dst.offset, byte, dst.nbytes))

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 import trio
 
+from extended.left_behind import LeftBehind
 from extended.upc.memory import leave
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable
+    from collections.abc import Iterable
 
     from extended import Extended, Handle
     from extended.upc.buffer import Pending
     from extended.upc.memory import ArrayMemory
-
-
-T = TypeVar("T")
 
 
 class Buffered(Protocol):
@@ -40,6 +38,9 @@ class Writes:
     Args:
         x: the extended layer of the thread.
         capacity: bytes from which on the buffer goes out at the next awaited call.
+
+    Attributes:
+        left: what cancelled tasks have left under way, which the next `complete` ends.
     """
 
     def __init__(self, x: Extended, capacity: int) -> None:
@@ -49,7 +50,7 @@ class Writes:
         self._held = 0  # bytes of the entries, at most
         self._arrays: dict[Buffered, None] = {}  # those with entries, in the order of their first
         self._sending = False
-        self._unsure = False  # whether a cancelled task has left transfers under way
+        self.left = LeftBehind(x)
 
     def added(self, array: Buffered, nbytes: int) -> None:
         """Take note of entries of an array, which are in the buffer now."""
@@ -77,7 +78,7 @@ class Writes:
         while self._sending:
             await self._ep.block_until(lambda: not self._sending, what="the write buffer, which another task sends")
         chosen = list(self._arrays) if array is None else [array] * (array in self._arrays)
-        if not chosen and not self._unsure:
+        if not chosen and not self.left.some:
             await self._ep.poll()
             return
         for each in chosen:
@@ -89,25 +90,14 @@ class Writes:
             for each in chosen:
                 if each.pending.leaving is not None:
                     each.pending.put_back()
-            self._unsure = True
+            self.left.some = True
             raise
         finally:
             self._sending = False
             self._recount(chosen)
 
-    async def begun(self, begin: Coroutine[Any, Any, T]) -> T:
-        """Do what is not buffered and return what that gives; cancelled, the next `complete` ends what goes on."""
-        try:
-            return await begin
-        except BaseException:
-            self._unsure = True
-            raise
-
     async def _send(self, arrays: Iterable[Buffered]) -> None:
-        if self._unsure:
-            # Transfers that a cancelled task began may still be on their way, with older values.
-            await self._x.sync()
-            self._unsure = False
+        await self.left.complete()  # transfers that a cancelled task began may be on their way with older values
         handles: list[Handle[Any]] = []
         try:
             for array in arrays:

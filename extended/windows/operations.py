@@ -8,6 +8,7 @@ import attrs
 import trio
 
 from extended import Handle
+from extended.left_behind import LeftBehind
 from extended.program_lines import program_line
 from extended.windows.accumulates import Change, has, perform
 from extended.windows.epochs import Epoch
@@ -119,7 +120,7 @@ class Operations:
         self._holds: dict[int, WindowHold] = {}  # by the rank that is locked
         self._unlocked = False  # Lock_all was told that nobody else locks
         self._told = set[int]()  # ranks that know of accesses under a lock
-        self._unsure = False  # whether a cancelled task has left an access under way, whose handle nobody has
+        self._left = LeftBehind(service.x)
         self._costs: dict[str, float] = {}
 
     def charge(self, name: str) -> None:
@@ -202,7 +203,7 @@ class Operations:
         undo()
         self._accesses = {each: accesses for each, accesses in self._accesses.items() if accesses}
         self._pending.setdefault(rank, [])
-        self._unsure = True
+        self._left.some = True
 
     async def _after(self, call: Call, rank: int, start: int, stop: int, commutes: int | None) -> None:
         """Wait for earlier accumulates of the same bytes: those of one rank are done in order, and messages are not."""
@@ -273,9 +274,7 @@ class Operations:
         if not self._pending:
             await self._ep.poll()
             return
-        if self._unsure:
-            await self._x.sync()
-            self._unsure = False
+        await self._left.complete()
         chosen = list(self._pending) if ranks is None else [rank for rank in ranks if rank in self._pending]
         await self.wait({rank: [one.awaited for one in self._pending[rank]] for rank in chosen}, what)
         for rank in chosen:
