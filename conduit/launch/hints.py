@@ -36,6 +36,7 @@ from conduit.launch.predicates import many_truths
 from conduit.launch.reports.folders import is_of_project, is_own
 from conduit.launch.reports.own_variables import enclosing
 from conduit.launch.timeouts import too_slow
+from conduit.launch.written_for import imports, modules_of
 from conduit.words import ANOTHER_RUN, FOREIGN, closest, is_a, like
 
 _ASYNCIO = "programs run on Trio, where nothing of asyncio works: write "
@@ -325,15 +326,7 @@ def _meant(fronts: list[str], error: BaseException) -> list[str]:
 
 def _imports(front: str, error: BaseException) -> bool:
     """Say whether a program has imported the module of a front end."""
-    modules = [importlib.import_module(each) for each in _modules_of(front)]
-    known = [value for step in steps_of(error) for value in step.tb_frame.f_globals.values()]
-    return any(value is module for value in known for module in modules)
-
-
-def _modules_of(front: str) -> tuple[str, str]:
-    """Return the module of a front end and its package; one of them has its public names."""
-    module = registry.installed(registry.FRONT_ENDS)[front].module
-    return module, module.rpartition(".")[0]
+    return any(imports(step.tb_frame.f_globals.values(), front) for step in steps_of(error))
 
 
 def _started(fronts: list[str], endpoint: Endpoint, error: BaseException) -> str:
@@ -353,7 +346,7 @@ def _started(fronts: list[str], endpoint: Endpoint, error: BaseException) -> str
 
 def _run_of(front: str, endpoint: Endpoint, known: Mapping[str, object]) -> str:
     """Return what to write in the place of `conduit.run(main)` for a program of a front end, with what it imports."""
-    for public in _modules_of(front):
+    for public in modules_of(front):
         if text := getattr(importlib.import_module(public), "_started", ""):
             above, _, last = public.rpartition(".")
             first = "" if last in known else f"`from {above} import {last}`, then "
@@ -430,13 +423,10 @@ def _in_layer(kind: type, name: str, *, exact: bool = False) -> str:
 def _fronts_with(name: str) -> list[str]:
     """Return the front ends a class of which has that name; what they give to programs is no endpoint."""
     found = []
-    for front, entry in sorted(registry.installed(registry.FRONT_ENDS).items()):
-        package = entry.module.rpartition(".")[0]
+    for front in sorted(registry.installed(registry.FRONT_ENDS)):
+        module, package = modules_of(front)
         with suppress(ImportError):
-            public = (
-                vars(importlib.import_module(package)).values(),
-                vars(importlib.import_module(entry.module)).values(),
-            )
+            public = [vars(importlib.import_module(each)).values() for each in (package, module)]
             classes = {each for values in public for each in values if isinstance(each, type)}
             if any(each.__module__.startswith(package) and _has(each, name) for each in classes):
                 found.append(front)
@@ -445,13 +435,12 @@ def _fronts_with(name: str) -> list[str]:
 
 def _fronts_of(module: str) -> list[str]:
     """Return what programs of a public module call its front end."""
-    found = registry.installed(registry.FRONT_ENDS).items()
-    return [front for front, entry in found if module in (entry.module, entry.module.rpartition(".")[0])]
+    return [front for front in registry.installed(registry.FRONT_ENDS) if module in modules_of(front)]
 
 
 def _front_packages() -> list[str]:
     """Return the packages of the front ends."""
-    return [entry.module.rpartition(".")[0] for entry in registry.installed(registry.FRONT_ENDS).values()]
+    return [modules_of(front)[1] for front in registry.installed(registry.FRONT_ENDS)]
 
 
 def _has(kind: type, name: str) -> bool:
