@@ -9,6 +9,12 @@ from extended import Extended, windows
 from extended.windows import LOCK_SHARED, Win
 
 
+async def _give_up_a_fence(win, seconds):
+    with trio.move_on_after(seconds) as scope:
+        await win.Fence()
+    assert scope.cancelled_caught
+
+
 def test_windows_of_teams_and_of_all_beside_each_other(network):
     """Ranks are those of the team, whose own barriers and end do not matter to its windows."""
 
@@ -85,9 +91,7 @@ def test_a_fence_that_was_cancelled_is_ended_by_the_next():
         await win.Fence()
         await win.Put(np.full(1, ep.rank), 1 - ep.rank)
         if ep.rank == 0:
-            with trio.move_on_after(1e-4) as scope:
-                await win.Fence()
-            assert scope.cancelled_caught
+            await _give_up_a_fence(win, 1e-4)
         else:
             await ep.compute(1e-3)
         await win.Fence()
@@ -296,9 +300,7 @@ def test_a_free_follows_a_fence_that_was_given_up(network):
         win = await Win.Allocate(64, comm=await Extended.attach(ep))
         await win.Fence()
         if ep.rank == 0:
-            with trio.move_on_after(5e-4) as scope:
-                await win.Fence()
-            assert scope.cancelled_caught
+            await _give_up_a_fence(win, 5e-4)
         else:
             await ep.compute(1e-3)
             await win.Fence()
