@@ -20,11 +20,25 @@ if TYPE_CHECKING:
     Values = npt.NDArray[Any]
 
 
-async def leave(x: Extended, handles: list[Handle[Any]]) -> None:
-    """Let the next sync wait for operations of a cancelled task; in its scope, where a wait ends at once."""
-    for handle in handles:
-        handle.disown()
-    await x.wait_all(handles)
+class BegunTransfers(list["Handle[Any]"]):
+    """Handles of transfers that are begun one after another; those of a task that is cancelled go on.
+
+    Args:
+        x: the extended layer, whose next sync waits for those.
+    """
+
+    def __init__(self, x: Extended) -> None:
+        super().__init__()
+        self._x = x
+
+    async def __aenter__(self) -> BegunTransfers:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: object, traceback: object) -> None:
+        if kind is trio.Cancelled:
+            for handle in self:
+                handle.disown()
+            await self._x.wait_all(self)  # in a cancelled scope, where a wait ends at once
 
 
 class ArrayMemory:
@@ -68,14 +82,10 @@ class ArrayMemory:
 
     async def clear_all(self) -> None:
         """Set all elements to zero, by this thread alone."""
-        handles: list[Handle[Any]] = []
-        try:
+        async with BegunTransfers(self.x) as handles:
             for thread in range(self.layout.threads):
                 handles += [await self.x.memset_nb(thread, self.offset, 0, self.part_bytes(thread))]
             await self.x.wait_all(handles)
-        except trio.Cancelled:
-            await leave(self.x, handles)
-            raise
 
     def own(self, flat: Indices) -> npt.NDArray[np.bool_]:
         """Return which elements are this thread's."""
@@ -93,13 +103,9 @@ class ArrayMemory:
     async def read(self, flat: Indices) -> Values:
         """Return elements, one transfer for each thread that has some."""
         values = np.empty(len(flat), self.dtype)
-        handles: list[Handle[Any]] = []
-        try:
+        async with BegunTransfers(self.x) as handles:
             parts = await self._begin_read(flat, values, handles)
             await self.x.wait_all(handles)
-        except trio.Cancelled:
-            await leave(self.x, handles)
-            raise
         for positions, part in parts:
             if part is not values:
                 values[positions] = part
@@ -110,7 +116,7 @@ class ArrayMemory:
             self._count("read", elements, messages, elements * self.dtype.itemsize)
         return values
 
-    async def _begin_read(self, flat: Indices, values: Values, handles: list[Handle[Any]]) -> list[tuple[Any, Values]]:
+    async def _begin_read(self, flat: Indices, values: Values, handles: BegunTransfers) -> list[tuple[Any, Values]]:
         # Copies this thread's elements; returns where those of others belong, and what they come into.
         parts: list[tuple[Any, Values]] = []
         size = self.dtype.itemsize
@@ -127,18 +133,14 @@ class ArrayMemory:
 
     async def read_all(self) -> Values:
         """Return all elements in order, one transfer for each thread."""
-        handles: list[Handle[Any]] = []
         parts: list[Values] = []
-        try:
+        async with BegunTransfers(self.x) as handles:
             for thread in range(self.layout.threads):
                 part = self.local if thread == self.rank else np.empty(self.layout.count(thread), self.dtype)
                 parts.append(part)
                 if part is not self.local and len(part):
                     handles.append(await self.x.get_nb(thread, self.offset, out=part))
             await self.x.wait_all(handles)
-        except trio.Cancelled:
-            await leave(self.x, handles)
-            raise
         values = self._in_order(parts)
         elements = len(values) - len(self.local)
         self._count("read", elements, sum(handle.messages for handle in handles), elements * self.dtype.itemsize)
@@ -174,34 +176,26 @@ class ArrayMemory:
         Returns:
             the handles of the transfers.
         """
-        handles: list[Handle[Any]] = []
         size = self.dtype.itemsize
-        for owner, positions in self.layout.by_owner(flat):
-            data = np.ascontiguousarray(values[positions])
-            offsets = self.offset + self.layout.local(flat[positions]) * size
-            try:
+        async with BegunTransfers(self.x) as handles:
+            for owner, positions in self.layout.by_owner(flat):
+                data = np.ascontiguousarray(values[positions])
+                offsets = self.offset + self.layout.local(flat[positions]) * size
                 handles.append(await self.x.put_indexed_nb(owner, offsets, size, data))
-            except trio.Cancelled:
-                await leave(self.x, handles)
-                raise
         self._count("written", len(flat), sum(handle.messages for handle in handles), len(flat) * size)
         return handles
 
     async def add(self, flat: Indices, operands: Values) -> None:
         """Add to elements, each addition atomic; one transfer for each thread that has some."""
         atomic = self.x.atomic(self.dtype)
-        handles: list[Handle[Any]] = []
         remote = 0
-        try:
+        async with BegunTransfers(self.x) as handles:
             for owner, positions in self.layout.by_owner(flat):
                 local = self.layout.local(flat[positions])
                 offsets = self.offset + local * self.dtype.itemsize
                 handles.append(await atomic.accumulate_nb(owner, offsets, operands[positions]))
                 remote += len(local) if owner != self.rank else 0
             await self.x.wait_all(handles)
-        except trio.Cancelled:
-            await leave(self.x, handles)
-            raise
         if remote:
             self._count("added", remote, sum(handle.messages for handle in handles), remote * self.dtype.itemsize)
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
-
-import trio
+from typing import TYPE_CHECKING, Protocol
 
 from extended.left_behind import LeftBehind
-from extended.upc.memory import leave
+from extended.upc.memory import BegunTransfers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from extended import Extended, Handle
+    from extended import Extended
     from extended.upc.buffer import Pending
     from extended.upc.memory import ArrayMemory
 
@@ -98,14 +96,10 @@ class Writes:
 
     async def _send(self, arrays: Iterable[Buffered]) -> None:
         await self.left.complete()  # transfers that a cancelled task began may be on their way with older values
-        handles: list[Handle[Any]] = []
-        try:
+        async with BegunTransfers(self._x) as handles:
             for array in arrays:
                 handles += await array.memory.begin_write(*array.pending.take())
             await self._x.wait_all(handles)
-        except trio.Cancelled:
-            await leave(self._x, handles)
-            raise
         for array in arrays:
             array.pending.leaving = None
 

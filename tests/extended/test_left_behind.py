@@ -31,7 +31,8 @@ async def test_it_waits_only_where_something_was_left():
         await left.begun(_fails())
     await left.complete()
     await left.complete()
-    assert layer.syncs == 1 and not left.some
+    assert layer.syncs == 1
+    assert not left.some
 
 
 async def test_what_is_left_during_a_wait_is_waited_for_by_the_next():
