@@ -110,6 +110,7 @@ class Attachment:
         self.events.warn_unsynced()
         self.barriers.warn_unwaited()
         self.locks.warn_held()
+        self.collectives.make_no_more()
 
 
 # By the identity of the endpoint, which itself keeps the attachment alive (by its handlers): a job leaves nothing here.

@@ -83,6 +83,15 @@ class CollectiveEngine:
         for team_calls in self._team_table.known():
             team_calls.tell(sink)
 
+    def make_no_more(self) -> None:
+        """Take note that this rank's main has returned, and warn of calls that others make without it."""
+        for team_calls in self._team_table.known():
+            team_calls.make_no_more(self._warn)
+
+    def _warn(self, text: str) -> None:
+        if text not in self._ep.warnings:
+            self._ep.warn(text)
+
     # ----------------------------------------------------------------------------------------------------------- calls
 
     async def begin(

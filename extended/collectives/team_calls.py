@@ -56,6 +56,7 @@ class TeamCalls:
         greetings: short messages to the next rank that it has not answered yet.
         next: the number of the next call.
         waiting: calls that wait for a fence.
+        warn: says what users are to know of calls that others make and this rank never will; None while it may.
 
     Args:
         identity: the team's.
@@ -75,6 +76,7 @@ class TeamCalls:
         self.greetings = 0
         self.next = 0
         self.waiting: deque[CollectiveCall] = deque()
+        self.warn: Callable[[str], None] | None = None
         self._unexpected: dict[int, UnexpectedMessages] = {}
         self._finished: dict[int, Signature] = {}
         self._in_epoch: dict[int, int] = {}
@@ -116,7 +118,26 @@ class TeamCalls:
             return None
         unexpected = self._unexpected.setdefault(sequence, UnexpectedMessages())
         unexpected.seen.setdefault(signatures.key(words), (source, words))
+        if self.warn is not None:
+            self._warn_never_made(self.warn, sequence, unexpected)
         return unexpected
+
+    def make_no_more(self, warn: Callable[[str], None]) -> None:
+        """Let this rank make no further calls, and warn of those that other ranks have made or make later.
+
+        Args:
+            warn: says what users are to know; it may be given a text more than once.
+        """
+        self.warn = warn
+        for sequence, unexpected in sorted(self._unexpected.items()):
+            self._warn_never_made(warn, sequence, unexpected)
+
+    def _warn_never_made(self, warn: Callable[[str], None], sequence: int, unexpected: UnexpectedMessages) -> None:
+        for source, words in list(unexpected.seen.values())[:1] if sequence >= 0 else ():
+            warn(
+                f"rank {source} called {self._told(source, sequence, words)}, and this rank has not: all ranks of a "
+                "team must make the same collective calls in the same order"
+            )
 
     def _compare(self, me: int, sequence: int, mine: Signature, source: int, words: Words) -> None:
         if signatures.key(words) == mine.key:
