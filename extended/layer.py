@@ -149,8 +149,8 @@ class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap, Team):
         **dict.fromkeys(("fence", "quiet", "flush"), "write `await x.sync()`"),
         **dict.fromkeys(("malloc", "alloc"), "write `await x.all_alloc(nbytes)`"),
         **dict.fromkeys(("wait", "wait_syncnb"), "`await` the handle itself, several by `await x.wait_all(handles)`"),
-        **dict.fromkeys(("mynode", "my_rank", "me"), "write `x.rank`"),
-        **dict.fromkeys(("nodes", "n_ranks", "nranks"), "write `x.size`"),
+        **dict.fromkeys(("mynode", "my_rank", "me", "my_pe"), "write `x.rank`"),
+        **dict.fromkeys(("nodes", "n_ranks", "nranks", "n_pes"), "write `x.size`"),
         "all_alloc[]": "an offset in every rank's segment; an array there is `ep.segment[{0}:{0} + nbytes].view('f8')`"
         "; arrays that take an index have UPC and SHMEM",
         "unlock": "write `await x.lock(name).release()`, or `async with x.lock(name):` around what it is held for",

@@ -141,8 +141,11 @@ class ProgramFile:
         try:
             signature.bind_partial(None)
         except TypeError:
-            write = f"write `async def main({first_argument(self.api)})`"
-            raise NotAProgram(f"main{signature} of {self.path} takes no endpoint; {write}") from None
+            given = first_argument(self.api)
+            what = "endpoint" if given == "ep" else f"`{given}`"
+            raise NotAProgram(
+                f"main{signature} of {self.path} takes no {what}; write `async def main({given})`"
+            ) from None
         try:
             signature.bind(None, *args)
         except TypeError as exc:

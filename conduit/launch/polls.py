@@ -19,13 +19,20 @@ class Polls:
     Attributes:
         once: to do it once.
         until: to do it until something has come.
+        event: to do it until an event of Trio's is set; "" where programs write nothing else for that.
     """
 
     once: str
     until: str
+    event: str = ""
+
+    @property
+    def waits(self) -> str:
+        """What to write in the place of a wait, in words that follow "wait with"."""
+        return f"`{self.until}`" + (f", for an event with `{self.event}`" if self.event else "")
 
 
-_OF_CORE = Polls("await ep.poll()", "await ep.block_until(predicate)")
+_OF_CORE = Polls("await ep.poll()", "await ep.block_until(predicate)", "await ep.block_until(event.is_set)")
 
 
 def polls_of(frames: Iterable[FrameType]) -> Polls:

@@ -55,6 +55,10 @@ class PE(ShmemConstants, Waits, ShmemAtomics, ShmemCollectives, ShmemLocks):
         **dict.fromkeys(("ctx_create", "create_ctx"), "write `ctx = await pe.Ctx.create()`"),
         "barrier": "write `await pe.barrier_all()`",
         **{
+            f"team_{call}": f"write `await pe.TEAM_WORLD.{call}(...)`, or the same of another team"
+            for call in ("split_strided", "sync", "destroy")
+        },
+        **{
             f"{op}_to_all": f"write `await pe.{op}_reduce(target, source)`"
             for op in ("and", "or", "xor", "max", "min", "sum", "prod")
         },

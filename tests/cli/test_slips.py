@@ -117,6 +117,11 @@ LINES = {
     UPC + "t.rank": "Thread has no rank; write `t.MYTHREAD`",
     UPC + "t.size": "Thread has no size; write `t.THREADS`",
     UPC + "t.mythread": "Thread has no mythread (did you mean MYTHREAD?)",
+    EXTENDED + "x.my_pe()": "Extended has no my_pe; write `x.rank`",
+    EXTENDED + "x.n_pes()": "Extended has no n_pes; write `x.size`",
+    SHMEM + "await pe.team_split_strided(pe.TEAM_WORLD, 0, 1, 2)": (
+        "PE has no team_split_strided; write `await pe.TEAM_WORLD.split_strided(...)`, or the same of another team"
+    ),
     UPC + "await t.upc_barrier()": "Thread has no upc_barrier (did you mean barrier?)",
     UPC + "await t.put(1, 0, b'a')": "Thread has no put, but its extended has: write `t.extended.put`",
     UPC + "await t.request_short(1, print)": "Thread has no request_short, but its ep has: write `t.ep.request_short`",

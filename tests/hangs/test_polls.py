@@ -4,10 +4,13 @@ import sys
 import types
 
 import pytest
+import trio
 
+import conduit
 from conduit.launch.polls import Polls, polls_of
+from extended import shmem
 
-CORE = Polls("await ep.poll()", "await ep.block_until(predicate)")
+CORE = Polls("await ep.poll()", "await ep.block_until(predicate)", "await ep.block_until(event.is_set)")
 SHMEM = Polls("await pe.test(ivar, cmp, value)", "await pe.wait_until(ivar, cmp, value)")
 UPC = Polls("await t.ep.poll()", "await t.ep.block_until(predicate)")
 MPI = Polls("await comm.Iprobe()", "await comm.Recv(...)")
@@ -37,3 +40,19 @@ def test_words_are_those_of_what_the_program_is_for(program, polls):
 
 def test_a_frame_of_a_library_says_nothing():
     assert polls_of([types.SimpleNamespace(f_globals={}), types.SimpleNamespace(f_globals={"api": "mpi"})]) == MPI
+
+
+async def _never_polls(pe):
+    a = await pe.zeros(1)
+    while a[0] == 0:  # noqa: ASYNC110  a mistake
+        await trio.sleep(1e-6)
+
+
+def test_a_report_of_a_front_end_s_program_has_its_words(monkeypatch):
+    monkeypatch.setitem(globals(), "api", "shmem")
+    with pytest.raises(conduit.TimeLimit) as caught:
+        shmem.run(_never_polls, pes=2, conduit="loggp", time_limit=1e-3)
+    assert str(caught.value).splitlines()[-1] == (
+        "in a wait of Trio's own nothing is polled, and only a poll runs handlers: wait with `await "
+        "pe.wait_until(ivar, cmp, value)`"
+    )

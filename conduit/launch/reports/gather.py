@@ -19,6 +19,7 @@ from conduit.core.started import started_at
 from conduit.core.steps import steps_of
 from conduit.launch import tasks
 from conduit.launch.life import LIFE, Life, Rank, Stage
+from conduit.launch.polls import polls_of
 from conduit.launch.reports.folders import is_between, is_own
 from conduit.launch.reports.own_variables import own_variables, shared_variables
 from conduit.launch.reports.records import OF_TRIO, MessageRecord, RankRecord, SourceLine, TaskRecord, WaitRecord
@@ -36,6 +37,9 @@ def describe(task: trio.lowlevel.Task) -> str:
 def error_line(error: BaseException) -> str:
     """Return the innermost line of a program that an error was raised in, "" for none."""
     return tasks.error_line(error, is_own)
+
+
+_POLL = "in a wait of Trio's own nothing is polled, and only a poll runs handlers: wait with {}"
 
 
 class BrokenOff(NamedTuple):
@@ -132,7 +136,7 @@ def _rank(
         if wait is not None or not tasks.at_end_of_nursery(task):
             found.append(_task(number, task, stage, wait, task is blamed, interrupted, broken_off))
     polls = any(_polls(task, broken_off) for task in found)
-    return RankRecord(
+    record = RankRecord(
         number,
         stage.value if found else "has ended",
         bool(found) and stage is Stage.RUNNING,
@@ -148,6 +152,14 @@ def _rank(
         told.noted,
         told.awaited,
     )
+    if record.running and not record.may_poll and any(task.call == OF_TRIO for task in found):
+        return attrs.evolve(record, advice=(*record.advice, _to_poll(own)))
+    return record
+
+
+def _to_poll(own: Sequence[trio.lowlevel.Task]) -> str:
+    """Say what a program writes in the place of waits of Trio's own."""
+    return _POLL.format(polls_of(frame for task in own for frame, _ in tasks.frames(task)).waits)
 
 
 def _modules(own: Sequence[trio.lowlevel.Task]) -> set[int]:

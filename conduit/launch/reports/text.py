@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from conduit.launch.reports.graph import pattern, shape, task_shape
 from conduit.launch.reports.inboxes import in_use, in_use_together, not_handled
-from conduit.launch.reports.records import OF_TRIO, Cause, RankRecord, Report, TaskRecord, WaitRecord
+from conduit.launch.reports.records import Cause, RankRecord, Report, TaskRecord, WaitRecord
 from conduit.launch.reports.together import crossed
 from conduit.launch.reports.words import common, counted, named, ranges, shorten, span, time
 from conduit.words import many
@@ -26,10 +26,6 @@ _OVER = {
 }
 _AT_REST = ("deadlock", "stall")  # kinds of which it is known that nothing is on its way
 _TRUE = "which is true by now"  # what made it true may have been a handler of this very instant
-_POLL = (
-    "in a wait of Trio's own nothing is polled, and only a poll runs handlers: wait with `await "
-    "ep.block_until(predicate)`, for an event with `await ep.block_until(event.is_set)`"
-)
 _MORE = "`conduit run --full-report FILE` writes all, and the error's `report` has it"
 
 
@@ -80,9 +76,6 @@ class _Text:
     def advice(self) -> list[str]:
         """Return what is to be done, each thing once, whatever the number of ranks."""
         said = dict.fromkeys(text for rank in self._report.ranks for text in rank.advice)
-        deaf = [rank for rank in self._report.ranks if rank.running and not rank.may_poll]
-        if any(task.call == OF_TRIO for rank in deaf for task in rank.tasks):
-            said[_POLL] = None
         if self._report.kind in _AT_REST:
             said.update(dict.fromkeys(crossed(self._report.ranks)))
         return list(said)
