@@ -126,7 +126,7 @@ class Epochs:
             return ", ".join(held)
         if self._closed is not None:
             return f"the last one was closed by {self._closed}"
-        return f"none has been opened since {self._made}"
+        return f"no epoch has been opened since {self._made}"
 
     def idle(self) -> str:
         """Return what an epoch of fences has in it that it must not have where another kind begins, "" if nothing."""

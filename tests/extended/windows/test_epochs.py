@@ -76,7 +76,7 @@ def test_an_access_needs_an_epoch(access):
     name = access.__name__.capitalize()
     refused(
         access,
-        rf"^win\.{name} {AT}: no epoch is open to rank 1: none has been opened since Win\.Allocate {AT}; "
+        rf"^win\.{name} {AT}: no epoch is open to rank 1: no epoch has been opened since Win\.Allocate {AT}; "
         r"call Fence, Start or Lock before it",
     )
 
@@ -278,14 +278,14 @@ test.__test__ = False
         (lock_exposed, rf"win\.Lock {AT}: this rank is exposed by win\.Post {AT}, and cannot be locked then"),
         (post_locked, rf"win\.Post {AT}: this rank is locked by win\.Lock {AT}, and cannot be posted then"),
         (post_all_locked, rf"win\.Post {AT}: this rank is locked by win\.Lock_all {AT}, and cannot be posted"),
-        (complete, rf"win\.Complete {AT}: there is no Start for it to close: none has been opened since Win"),
+        (complete, rf"win\.Complete {AT}: there is no Start for it to close: no epoch has been opened since Win"),
         (wait, rf"win\.Wait {AT}: there is no Post for it to close; call Post before it"),
         (test, rf"win\.Test {AT}: there is no Post for it to close; call Post before it"),
-        (unlock, rf"win\.Unlock {AT}: rank 1 is not locked by this rank: none has been opened since Win\.Allocate at"),
+        (unlock, rf"win\.Unlock {AT}: rank 1 is not locked by this rank: no epoch has been opened since Win\."),
         (unlock_another, rf"win\.Unlock {AT}: rank 1 is not locked .*: win\.Lock {AT} is of rank 0; call Lock"),
         (unlock_all, rf"win\.Unlock_all {AT}: there is no Lock_all for it to close: win\.Lock {AT} is of rank"),
         (flush, rf"win\.Flush {AT}: rank 1 is not locked by this rank: win\.Lock {AT} is of rank 0; it belongs"),
-        (flush_local, rf"win\.Flush_local {AT}: rank 1 is not locked by this rank: none has been opened since Win"),
+        (flush_local, rf"win\.Flush_local {AT}: rank 1 is not locked by this rank: no epoch has been opened since Win"),
         (flush_all, rf"win\.Flush_all {AT}: no rank is locked by this rank: .*; it belongs between Lock and Unlock"),
         (flush_local_all, rf"win\.Flush_local_all {AT}: no rank is locked by this rank"),
         (sync, rf"win\.Sync {AT}: no rank is locked by this rank"),
