@@ -6,6 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
+import trio
 
 import conduit
 from extended.front_ends import integer, public
@@ -497,9 +498,13 @@ class SharedArray:
             conduit.BadRequest: no thread.
         """
         await self._runtime.fence()
-        await self._runtime.x.barrier(called="a.gather_to")
-        whole = await self.memory.gather(thread)
-        await self._runtime.x.barrier(called="a.gather_to")
+        try:
+            await self._runtime.x.barrier(called="a.gather_to")
+            whole = await self.memory.gather(thread)
+            await self._runtime.x.barrier(called="a.gather_to")
+        except trio.Cancelled:
+            self._runtime.x.give_up("a.gather_to")
+            raise
         return None if whole is None else whole.reshape(self.shape)
 
     def store(self, flat: Indices, values: Values) -> None:
