@@ -315,17 +315,19 @@ class Operations:
     async def tell_fence(self) -> None:
         """Tell all ranks what this one has done to them since the last fence."""
         awaited: dict[int, list[Waitable]] = {}
+        told: list[int] = []
         try:
-            for rank, accesses in self._accesses.items():
+            for rank, accesses in list(self._accesses.items()):
                 member = self._shape.members[rank]
                 awaited[rank] = [await self._service.access_in_fence(member.rank, member.slot, self._turn, accesses)]
+                told.append(rank)
             if awaited:
                 await self.wait(awaited, "win.Fence")
         except BaseException:
-            # Told of again by the next Fence, an access would conflict with itself. One not told of yet is not seen.
-            self._accesses.clear()
-            for rank, told in awaited.items():
-                for one in told:
+            for rank in told:  # told of again by the next Fence, an access would conflict with itself
+                self._accesses.pop(rank, None)
+            for rank, left in awaited.items():
+                for one in left:
                     self._keep(rank, PendingOperation(one))
             raise
 
