@@ -81,7 +81,7 @@ def _for_destroy(team: Team, *, called: str = "") -> None:
 
 def _for_barrier(call: str) -> Callable[..., None]:
     def check(team: Team, id: object = None, *, called: str = "") -> None:
-        team.check_usable(call)
+        team.check_usable(called if called and call == "barrier" else call)  # of a notify it is the wait
         checks.barrier_id(call, id)
 
     return check
@@ -282,7 +282,7 @@ class Team(Collectives):
 
         Source: GASNet specification 1.8, `gasnet_barrier_notify` and `gasnet_barrier_wait`.
         """
-        self.check_usable("barrier")
+        self.check_usable(called or "barrier")
         name = checks.barrier_id("barrier", id)
         await self._barrier.notify("barrier", name, called)
         await self._end_barrier("barrier", name)
@@ -360,4 +360,14 @@ class Team(Collectives):
 
     async def _end_barrier(self, call: str, name: int | None) -> None:
         if not await self._barrier.wait(call, name, self._team_calls):
-            raise conduit.ConduitError(f"{call}: this team is broken: {self._why_broken()}")
+            raise conduit.ConduitError(f"{self._barrier.called or call}: this team is broken: {self._why_broken()}")
+
+    def give_up(self, called: str) -> None:
+        """Break the team: a call of a layer above, in which ranks meet more than once, was cancelled in their midst.
+
+        Made again, it would meet those that are in another part of it.
+
+        Args:
+            called: the call, as its user made it.
+        """
+        self._collectives.give_up(self._team_calls, called)

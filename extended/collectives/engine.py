@@ -311,17 +311,28 @@ class CollectiveEngine:
     def _cancelled(self, team_calls: TeamCalls, sequence: int, text: str, *, last: int) -> None:
         advice = "keep timeouts away from blocking collectives (a wait for the handle of an _nb call can be cancelled)"
         here = "{}:{}".format(*program_line())
-        self._break(team_calls, last, f"its collective call {sequence + 1}, {text}, was cancelled", advice, here)
+        what = f"its collective call {sequence + 1}, {text}, was cancelled"
+        self._break(team_calls, last, what, f"use another team, and {advice}", here)
+
+    def give_up(self, team_calls: TeamCalls, text: str) -> None:
+        """Break a team because a call of a layer above was cancelled, in which its ranks meet more than once.
+
+        What this rank has given its part of ends for the others.
+        """
+        if not team_calls.is_broken():  # else that was what was cancelled
+            here = "{}:{}".format(*program_line())
+            advice = "do not cancel calls that all ranks make together"
+            self._break(team_calls, team_calls.next - 1, f"{text} was cancelled", advice, here)
 
     def _failed(self, team_calls: TeamCalls, call: CollectiveCall) -> None:
         # The others cannot end this call either: they wait for what this rank does not make.
         error = call.error
         what = f"its collective call {call.sequence + 1}, {call.text}, raised {type(error).__name__}: {error},"
-        self._break(team_calls, call.sequence - 1, what, "let op raise nothing")
+        self._break(team_calls, call.sequence - 1, what, "use another team, and let op raise nothing")
 
     def _break(self, team_calls: TeamCalls, sequence: int, what: str, advice: str, here: str = "") -> None:
         where = f" on rank {self._ep.rank} of the job"
-        rest = f", and the ranks no longer agree on what comes next; use another team, and {advice}"
+        rest = f", and the ranks no longer agree on what comes next; {advice}"
         self.broken(team_calls, sequence, f"{what}{where}{f' at {here}' if here else ''}{rest}")
         # Without the line: what is sent, and with it the digest, does not depend on where the program's file is.
         self.send_queue.tell_broken(team_calls, sequence, f"{what}{where}{rest}")

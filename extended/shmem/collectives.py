@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import trio
 
 import conduit
 import extended
@@ -143,7 +144,14 @@ class ShmemCollectives(Base):
             self._x.ep.charge(copied=total * here.itemsize)
             there[:total] = np.concatenate([row[:many] for row, many in zip(rows, counts, strict=True)])
 
-        return gather()
+        async def whole() -> None:
+            try:
+                await gather()
+            except trio.Cancelled:
+                members.give_up(call)
+                raise
+
+        return whole()
 
     @public("pe")
     def alltoall(self, target: Any, source: Any, size: Any = None, team: Any = None) -> Any:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
+import trio
 
 import conduit
 from extended.front_ends import integer, public
@@ -13,7 +15,7 @@ from extended.upc import selection
 from extended.upc.buffer import Pending
 from extended.upc.errors import NotAwaited, WrongIndex
 from extended.upc.memory import ArrayMemory
-from extended.upc.misfit import misfit
+from extended.upc.misfit import misfit, out_of_range
 from extended.upc.picture import picture
 from extended.upc.reads import ARITHMETIC, Read, refuse
 
@@ -300,13 +302,14 @@ class SharedArray:
         shape: tuple[int, ...],
         call: str = "a[i] = v",
         who: str = "the index selects",
+        name: str = "v",
     ) -> conduit.BadRequest:
         if isinstance(error, NotAwaited):
             return error
         element = f"{'an element' if shape == () else 'elements'} of dtype {self.dtype}"
         where = f"{who} {element}" + (f", in shape {shape}" if shape else "")
         wanted = f"values of shape {shape}, or one for all" if shape else "one value"
-        return conduit.BadRequest(f"{call}: v {misfit(error, value, shape)}, and {where}; give {wanted}")
+        return conduit.BadRequest(f"{call}: {name} {misfit(error, value, shape)}, and {where}; give {wanted}")
 
     # ------------------------------------------------------------------------------------------ assigned, and strictly
 
@@ -374,7 +377,10 @@ class SharedArray:
         try:
             given = np.asarray(v)
             if given.dtype.kind == "O":  # what numpy has no dtype for: no number, or one that is too large
-                given.astype(self.dtype)
+                fitted = given.astype(self.dtype)
+                given = fitted if all(isinstance(each, int) for each in given.flat) else given
+            if out_of_range(given, self.dtype):
+                raise OverflowError
             operands = np.broadcast_to(given, chosen.shape).reshape(-1)
         except (ValueError, TypeError, OverflowError) as error:
             raise self._refused(error, v, chosen.shape, "a.add_at") from None
@@ -401,7 +407,7 @@ class SharedArray:
     def _for_fetch_add(self, i: Any, v: Any) -> tuple[Any, ...]:
         self._check_atomic("a.fetch_add", i, v)
         place = self.memory.place(selection.one("a.fetch_add", "a", self.shape, i))
-        return self, place, self._atomic("a.fetch_add").number("a.fetch_add", "v", v)
+        return self, place, self._number("a.fetch_add", "v", v)
 
     @public("a", _for_fetch_add)
     async def fetch_add(self, i: Any, v: Any) -> Any:
@@ -425,8 +431,7 @@ class SharedArray:
         call = "a.compare_swap"
         self._check_atomic(call, i, expected, new)
         place = self.memory.place(selection.one(call, "a", self.shape, i))
-        atomic = self._atomic(call)
-        return self, place, atomic.number(call, "expected", expected), atomic.number(call, "new", new)
+        return self, place, self._number(call, "expected", expected), self._number(call, "new", new)
 
     @public("a", _for_compare_swap)
     async def compare_swap(self, i: Any, expected: Any, new: Any) -> Any:
@@ -452,6 +457,12 @@ class SharedArray:
         for each in values:
             refuse_read(each)
         self._atomic(call)
+
+    def _number(self, call: str, name: str, value: Any) -> Any:
+        number = self._atomic(call).number(call, name, value)
+        if self.dtype.kind in "iu" and number != index(value):  # elsewhere it is taken modulo 2**bits
+            raise self._refused(OverflowError(), value, (), call, name=name)
+        return number
 
     def _atomic(self, call: str) -> Atomic:
         try:
@@ -497,9 +508,13 @@ class SharedArray:
             conduit.BadRequest: no thread.
         """
         await self._runtime.fence()
-        await self._runtime.x.barrier(called="a.gather_to")
-        whole = await self.memory.gather(thread)
-        await self._runtime.x.barrier(called="a.gather_to")
+        try:
+            await self._runtime.x.barrier(called="a.gather_to")
+            whole = await self.memory.gather(thread)
+            await self._runtime.x.barrier(called="a.gather_to")
+        except trio.Cancelled:
+            self._runtime.x.give_up("a.gather_to")
+            raise
         return None if whole is None else whole.reshape(self.shape)
 
     def store(self, flat: Indices, values: Values) -> None:

@@ -9,9 +9,11 @@ Source: UPC Language Specifications 1.3, 7.3 (collective library), for what each
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import trio
 
 import conduit
 from conduit.words import many
@@ -22,11 +24,16 @@ from extended.upc.places import Spot, check_array, size, spot
 from extended.upc.sort import sort
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
     import numpy.typing as npt
 
     from extended.upc.runtime import Runtime
 
     Values = npt.NDArray[Any]
+
+
+Together = TypeVar("Together", bound="Callable[..., Coroutine[Any, Any, None]]")
 
 
 def _parts(call: str, t: UpcCollectives, name: str, a: Any, nbytes: int) -> SharedArray:
@@ -131,6 +138,27 @@ def _for_all_sort(t: UpcCollectives, a: Any) -> tuple[Any, ...]:
     return t, array
 
 
+def _together(call: str, check: Callable[..., object]) -> Callable[[Together], Together]:
+    """Turn what all threads do in one of these calls into that call: with a fence, and barriers before and after."""
+
+    def whole(part: Together) -> Together:
+        @wraps(part)
+        async def method(t: UpcCollectives, *arguments: Any) -> None:
+            await t.runtime.fence()
+            try:
+                await t.runtime.x.barrier(called=call)
+                await part(t, *arguments)
+                await t.runtime.writes.complete()
+                await t.runtime.x.barrier(called=call)
+            except trio.Cancelled:
+                t.runtime.x.give_up(call)
+                raise
+
+        return public("t", check)(method)  # type: ignore[return-value]
+
+    return whole
+
+
 name_calls("broadcast", ["t.all_broadcast"])
 name_calls("all_gather", ["t.all_gather_all", "t.all_prefix_reduce"])
 
@@ -144,15 +172,6 @@ class UpcCollectives:
 
     runtime: Runtime
 
-    async def _begin(self, call: str) -> int:
-        await self.runtime.fence()
-        await self.runtime.x.barrier(called=call)
-        return self.runtime.ep.rank
-
-    async def _end(self, call: str) -> None:
-        await self.runtime.writes.complete()
-        await self.runtime.x.barrier(called=call)
-
     def _bytes(self, spot: Spot) -> npt.NDArray[np.uint8]:
         return self.runtime.ep.segment[spot.offset : spot.offset + spot.nbytes]
 
@@ -160,7 +179,7 @@ class UpcCollectives:
         start = array.memory.offset
         return self.runtime.ep.segment[start : start + nbytes]
 
-    @public("t", _from_one("t.all_broadcast", False))
+    @_together("t.all_broadcast", _from_one("t.all_broadcast", False))
     async def all_broadcast(self, dst: Any, src: Any, nbytes: Any) -> None:
         """Copy bytes from a place to the beginning of each thread's part.
 
@@ -172,12 +191,11 @@ class UpcCollectives:
         Raises:
             conduit.BadRequest: a wrong argument, or a part that is too short.
         """
-        me = await self._begin("t.all_broadcast")
+        me = self.runtime.ep.rank
         data = self._bytes(src) if me == src.owner else None
         self._own(dst, nbytes)[...] = await self.runtime.x.broadcast(data, root=src.owner, called="t.all_broadcast")
-        await self._end("t.all_broadcast")
 
-    @public("t", _from_one("t.all_scatter", True))
+    @_together("t.all_scatter", _from_one("t.all_scatter", True))
     async def all_scatter(self, dst: Any, src: Any, nbytes: Any) -> None:
         """Copy the k-th `nbytes` bytes from a place on to the beginning of thread k's part.
 
@@ -189,12 +207,11 @@ class UpcCollectives:
         Raises:
             conduit.BadRequest: a wrong argument, or a part that is too short.
         """
-        me = await self._begin("t.all_scatter")
+        me = self.runtime.ep.rank
         data = self._bytes(src).reshape(self.runtime.ep.size, nbytes) if me == src.owner else None
         self._own(dst, nbytes)[...] = await self.runtime.x.scatter(data, root=src.owner)
-        await self._end("t.all_scatter")
 
-    @public("t", _for_all_gather)
+    @_together("t.all_gather", _for_all_gather)
     async def all_gather(self, dst: Any, src: Any, nbytes: Any) -> None:
         """Copy the first bytes of each thread's part to a place, one after the other.
 
@@ -206,13 +223,11 @@ class UpcCollectives:
         Raises:
             conduit.BadRequest: a wrong argument, or a part that is too short.
         """
-        await self._begin("t.all_gather")
         found = await self.runtime.x.gather(self._own(src, nbytes), root=dst.owner)
         if found is not None:
             self._bytes(dst)[...] = found.reshape(-1)
-        await self._end("t.all_gather")
 
-    @public("t", _among_all("t.all_gather_all", False))
+    @_together("t.all_gather_all", _among_all("t.all_gather_all", False))
     async def all_gather_all(self, dst: Any, src: Any, nbytes: Any) -> None:
         """Copy the first bytes of each thread's part to the beginning of every thread's part, one after the other.
 
@@ -224,12 +239,10 @@ class UpcCollectives:
         Raises:
             conduit.BadRequest: a wrong argument, or a part that is too short.
         """
-        await self._begin("t.all_gather_all")
         found = await self.runtime.x.all_gather(self._own(src, nbytes), called="t.all_gather_all")
         self._own(dst, found.size)[...] = found.reshape(-1)
-        await self._end("t.all_gather_all")
 
-    @public("t", _among_all("t.all_exchange", True))
+    @_together("t.all_exchange", _among_all("t.all_exchange", True))
     async def all_exchange(self, dst: Any, src: Any, nbytes: Any) -> None:
         """Copy the k-th `nbytes` bytes of thread i's part to the i-th of thread k's.
 
@@ -241,13 +254,11 @@ class UpcCollectives:
         Raises:
             conduit.BadRequest: a wrong argument, or a part that is too short.
         """
-        await self._begin("t.all_exchange")
         threads = self.runtime.ep.size
         found = await self.runtime.x.all_to_all(self._own(src, threads * nbytes).reshape(threads, nbytes))
         self._own(dst, found.size)[...] = found.reshape(-1)
-        await self._end("t.all_exchange")
 
-    @public("t", _for_all_permute)
+    @_together("t.all_permute", _for_all_permute)
     async def all_permute(self, dst: Any, src: Any, perm: Any, nbytes: Any) -> None:
         """Copy the first bytes of thread i's part to the beginning of thread ``perm[i]``'s.
 
@@ -260,13 +271,12 @@ class UpcCollectives:
         Raises:
             conduit.BadRequest: a wrong argument, no permutation, or a part that is too short.
         """
-        me = await self._begin("t.all_permute")
+        me = self.runtime.ep.rank
         if isinstance(perm, SharedArray):
             perm = _permutation(await perm.to_numpy(), self.runtime.ep.size)
         await self.runtime.x.put(perm[me], dst.memory.offset, self._own(src, nbytes))
-        await self._end("t.all_permute")
 
-    @public("t", _for_all_reduce)
+    @_together("t.all_reduce", _for_all_reduce)
     async def all_reduce(self, dst: Any, src: Any, op: Any = "sum") -> None:
         """Combine all elements of an array, and store the result in one element.
 
@@ -279,7 +289,6 @@ class UpcCollectives:
         Raises:
             conduit.BadRequest: a wrong argument, or an operation that numpy does not have for the dtype.
         """
-        await self._begin("t.all_reduce")
         layout = src.memory.layout
         own = operators.totals(op, src.memory.local, layout.block)
         if op.any_order and len(own) > 1:
@@ -292,9 +301,8 @@ class UpcCollectives:
             there = np.arange(given.max())[:, None] < np.roll(given, -layout.first)[None, :]
             operands = np.roll(found, -layout.first, 0).swapaxes(0, 1)[there]
             self._bytes(dst).view(src.dtype)[...] = op.fold(operands)
-        await self._end("t.all_reduce")
 
-    @public("t", _for_all_prefix_reduce)
+    @_together("t.all_prefix_reduce", _for_all_prefix_reduce)
     async def all_prefix_reduce(self, dst: Any, src: Any, op: Any = "sum") -> None:
         """Store in each element the combination of all elements of another array up to that place, itself included.
 
@@ -306,7 +314,7 @@ class UpcCollectives:
         Raises:
             conduit.BadRequest: a wrong argument, or an operation that numpy does not have for the dtype.
         """
-        me = await self._begin("t.all_prefix_reduce")
+        me = self.runtime.ep.rank
         layout = src.memory.layout
         if layout.size:
             own = operators.totals(op, src.memory.local, layout.block)
@@ -318,9 +326,8 @@ class UpcCollectives:
             turn = (me - layout.first) % layout.threads
             mine = np.arange(len(own)) * layout.threads + turn
             dst.store(layout.indices(me), operators.continued(op, src.memory.local, layout.block, before, mine))
-        await self._end("t.all_prefix_reduce")
 
-    @public("t", _for_all_sort)
+    @_together("t.all_sort", _for_all_sort)
     async def all_sort(self, a: Any) -> None:
         """Sort the elements of an array in place, ascending as `numpy.sort`.
 
@@ -333,9 +340,7 @@ class UpcCollectives:
         Raises:
             conduit.BadRequest: no array, of a dtype without order, or too little room.
         """
-        await self._begin("t.all_sort")
         await sort(self.runtime, a)
-        await self._end("t.all_sort")
 
 
 def _padded(own: Values, length: int) -> Values:

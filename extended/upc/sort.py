@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import trio
 
 from extended.front_ends import name_calls
 
@@ -33,11 +34,17 @@ async def sort(runtime: Runtime, array: SharedArray) -> None:
     """
     if not array.size:
         return
-    x, me, threads = runtime.x, runtime.ep.rank, runtime.ep.size
-    size = array.dtype.itemsize
     mine = np.sort(array.memory.local)
     ends = np.searchsorted(mine, await _splitters(runtime, mine, array), side="right")
-    ends = np.concatenate(([0], ends, [len(mine)]))
+    # From here on threads meet on the heap, and would wait there for ever for one that has been cancelled.
+    with trio.CancelScope(shield=True):
+        await _exchange(runtime, array, mine, np.concatenate(([0], ends, [len(mine)])))
+
+
+async def _exchange(runtime: Runtime, array: SharedArray, mine: Any, ends: Any) -> None:
+    # Of this thread's sorted elements those between ends[k] and ends[k + 1] are thread k's to sort and to write.
+    x, me, threads = runtime.x, runtime.ep.rank, runtime.ep.size
+    size = array.dtype.itemsize
     counts = np.asarray(await x.all_gather(np.diff(ends), called=_CALL))  # counts[i, k]: from thread i to thread k
     room = int(counts.sum(0).max()) * size
     scratch = await x.all_alloc(room, _ALIGN, called=f"{_CALL}()")

@@ -313,20 +313,29 @@ class Operations:
 
     async def tell_fence(self) -> None:
         """Tell all ranks what this one has done to them since the last fence."""
+        if not self._accesses:
+            return
         awaited: dict[int, list[Waitable]] = {}
         try:
             for rank, accesses in self._accesses.items():
                 member = self._shape.members[rank]
                 awaited[rank] = [await self._service.access_in_fence(member.rank, member.slot, self._turn, accesses)]
-            if awaited:
-                await self.wait(awaited, "win.Fence")
         except BaseException:
-            # Told of again by the next Fence, an access would conflict with itself. One not told of yet is not seen.
-            self._accesses.clear()
-            for rank, told in awaited.items():
-                for one in told:
-                    self._keep(rank, PendingOperation(one))
+            self._told_in_vain(list(awaited), awaited)
             raise
+        try:
+            await self.wait(awaited, "win.Fence")
+        except BaseException:
+            self._told_in_vain(list(self._accesses), awaited)
+            raise
+
+    def _told_in_vain(self, told: list[int], awaited: dict[int, list[Waitable]]) -> None:
+        """Leave to the next Fence what a cancelled one has not done."""
+        for rank in told:  # told of again, an access would conflict with itself
+            del self._accesses[rank]
+        for rank, left in awaited.items():
+            for one in left:
+                self._keep(rank, PendingOperation(one))
 
     def fenced(self) -> None:
         """Begin a new epoch of fences."""

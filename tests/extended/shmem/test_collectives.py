@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+import trio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -279,3 +280,21 @@ def test_a_forgotten_await_is_told_of_the_call_that_the_user_wrote():
 
     with pytest.raises(conduit.BadRequest, match=r"^pe\.sum_reduce\(b, a\) at .*:\d+ was called but never awaited"):
         run(main)
+
+
+def test_a_collect_that_is_cancelled_between_its_two_exchanges_is_told():
+    async def main(pe):
+        a, b = await pe.zeros(2, "i8"), await pe.zeros(4, "i8")
+        if pe.my_pe():
+            await pe.ep.compute(1e-3)  # all that it waits for has come by then
+            await pe.ep.poll()
+            with trio.CancelScope() as scope:
+                scope.cancel()
+                await pe.collect(b, a)
+            assert scope.cancelled_caught
+            await pe.barrier_all()
+        await pe.collect(b, a)
+
+    said = "pe.barrier_all: this team is broken: pe.collect was cancelled on rank 1 of the job at "
+    with pytest.raises(conduit.BadRequest, match=f"(?m)^{said}"):
+        shmem.run(main, pes=2, conduit="loggp")

@@ -66,3 +66,57 @@ def test_what_cannot_be_added_is_told_as_what_cannot_be_assigned(index, value, s
 
     with pytest.raises(conduit.BadRequest, match=f"(?m)^{re.escape(f'a.add_at: {said}')}$"):
         upc.run(main, threads=2, conduit="loggp")
+
+
+LARGE = np.array([1, 2**40])
+
+
+@pytest.mark.parametrize(
+    ("call", "dtype", "said"),
+    [
+        (lambda a: a.add_at(0, 2**31), "i4", "a.add_at: v is 2147483648, which is out of range"),
+        (lambda a: a.add_at(0, np.int64(-(2**31) - 1)), "i4", "a.add_at: v is np.int64(-2147483649), which is out of"),
+        (lambda a: a.add_at([0, 3], [2**32, 1]), "u4", "a.add_at: v is [4294967296, 1], which is out of range"),
+        (lambda a: a.add_at([0, 3], LARGE), "i4", f"a.add_at: v is {LARGE!r}, which is out of range"),
+        (lambda a: a.add_at(0, 2**63), "i8", "a.add_at: v is 9223372036854775808, which is out of range"),
+        (lambda a: a.add_at(3, -1), "u8", "a.add_at: v is -1, which is out of range"),
+        (lambda a: a.fetch_add(0, 2**31), "i4", "a.fetch_add: v is 2147483648, which is out of range"),
+        (lambda a: a.fetch_add(3, -1), "u4", "a.fetch_add: v is -1, which is out of range"),
+        (lambda a: a.fetch_add(3, 2**64), "i8", "a.fetch_add: v is 18446744073709551616, which is out of range"),
+        (lambda a: a.compare_swap(3, 2**31, 1), "i4", "a.compare_swap: expected is 2147483648, which is out of range"),
+        (lambda a: a.compare_swap(3, 1, -1), "u8", "a.compare_swap: new is -1, which is out of range"),
+    ],
+)
+def test_an_integer_that_the_dtype_cannot_hold_is_told_by_atomic_operations(call, dtype, said):
+    async def main(t):
+        a = await t.all_alloc(8, dtype)
+        await call(a)
+
+    with pytest.raises(conduit.BadRequest, match=f"(?m)^{re.escape(said)}.* dtype {np.dtype(dtype)}"):
+        upc.run(main, threads=2, conduit="loggp")
+
+
+def test_the_largest_and_smallest_integers_are_added():
+    async def main(t):
+        a = await t.all_alloc(2, "i4", block=1)
+        b = await t.all_alloc(2, "u8", block=1)
+        if t.MYTHREAD == 0:
+            await a.add_at([0, 1], [2**31 - 1, -(2**31)])
+            await b.fetch_add(1, 2**64 - 1)
+            await b.add_at(0, 2**64 - 1)
+            assert await b.compare_swap(0, 2**64 - 1, 2**63) == 2**64 - 1
+        await t.barrier()
+        return (await a[:]).tolist() + (await b[:]).tolist()
+
+    assert upc.run(main, threads=2, conduit="loggp").values[1] == [2**31 - 1, -(2**31), 2**63, 2**64 - 1]
+
+
+def test_an_integer_of_more_than_64_bits_is_added_to_floats():
+    async def main(t):
+        a = await t.all_alloc(2, "f8", block=1)
+        if t.MYTHREAD == 0:
+            await a.add_at([0, 1], 2**70)
+        await t.barrier()
+        return (await a[:]).tolist()
+
+    assert upc.run(main, threads=2, conduit="loggp").values[1] == [2.0**70] * 2

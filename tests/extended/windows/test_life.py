@@ -307,3 +307,24 @@ def test_a_free_follows_a_fence_that_was_given_up(network):
         await win.Free()
 
     conduit.run(main, conduit=network)
+
+
+def test_accesses_that_a_cancelled_fence_has_not_told_of_are_told_by_the_next(network):
+    """Rank 0 tells rank 1, then is cancelled as it tells rank 2 of a Put that conflicts with one of rank 1."""
+
+    async def main(ep, after):
+        win = await Win.Allocate(64, 8, comm=await Extended.attach(ep))
+        await win.Fence()
+        if ep.rank < 2:
+            for target in (1, 2)[ep.rank :]:
+                await win.Put(np.full(1, ep.rank), target)
+        await ep.compute(1e-4)
+        with trio.move_on_after(after if ep.rank == 0 else np.inf) as scope:
+            await win.Fence()
+        if scope.cancelled_caught:
+            await win.Fence()
+        await win.Free()
+
+    for tenths in range(0, 300, 7):
+        with pytest.raises(windows.WindowError, match=r"(?m)win\.Put at .* of rank [01], bytes 0 to 7 conflicts with"):
+            conduit.run(main, tenths * 1e-7, ranks=3, conduit=network)
