@@ -19,6 +19,7 @@ from conduit.core.calls import kept_in, note_kept
 from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch.hints import first_argument
+from conduit.launch.reports.folders import is_below, is_of_project
 from conduit.words import closest
 
 _NO_PROGRAMS = (Path(__file__).parents[1], Path(sysconfig.get_path("purelib")))
@@ -81,7 +82,14 @@ class ProgramFile:
         self.started = True
         endpoint = current()
         self.progress.begin(endpoint)
-        module = self._execute(endpoint.rank)
+        try:
+            module = self._execute(endpoint.rank)
+        except RuntimeError as error:
+            if line := self._line_of_own_run(error):
+                raise NotAProgram(
+                    f"{self.path}, line {line} runs a simulation by itself; start it as a script: python {self.path}"
+                ) from None
+            raise
         found = getattr(module, "main", None)
         if found is None:
             script = f", or start it as a script: python {self.path}" if self._is_script else ""
@@ -135,6 +143,15 @@ class ProgramFile:
             ):
                 return step
         return None if isinstance(error, ConduitError) else error.__traceback__
+
+    def _line_of_own_run(self, error: RuntimeError) -> int:
+        """Return the line that has had this package start a Trio of its own, where one runs already; 0 for others."""
+        steps = list(steps_of(error))
+        files = [step.tb_frame.f_code.co_filename for step in steps]
+        if str(self.path) not in files or not is_below(files[-1]):
+            return 0
+        own = len(files) - 1 - files[::-1].index(str(self.path))
+        return steps[own].tb_lineno if is_of_project(files[own + 1]) else 0
 
     def _check_arguments(self, main: Callable[..., Any], args: tuple[str, ...]) -> None:
         signature = inspect.signature(main)

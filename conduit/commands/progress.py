@@ -13,19 +13,15 @@ from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from conduit import Endpoint
+from conduit.launch import hanging_log
 from conduit.launch.endings import Noting
 from conduit.launch.hanging import Hanging, RankMain, begun
+from conduit.launch.hanging_log import beside, logged, watched
 from conduit.launch.terminal import columns
 from conduit.words import many
 
 PATIENCE = 2.0
 """Seconds of wall time without a line: a short run shows none."""
-
-TURN = 0.5
-"""Seconds between two looks."""
-
-UNSEEN_PATIENCE = 10.0
-"""Seconds of wall time without an await of the program's before that is said where there is no terminal."""
 
 _ERASE = "\r\x1b[K"
 
@@ -75,18 +71,6 @@ class _Erasing(Noting):
 
 
 @contextmanager
-def _beside(action: Callable[[], None], over: threading.Event) -> Iterator[None]:
-    """Run `action` in a thread of its own, which ends when `over` is set: at the end of what is done meanwhile."""
-    thread = threading.Thread(target=action, name="progress", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-
-
-@contextmanager
 def shown(job: JobProgress, terminal: TextIO) -> Iterator[None]:
     """Show a line of a job while it runs, and take it away again.
 
@@ -95,7 +79,7 @@ def shown(job: JobProgress, terminal: TextIO) -> Iterator[None]:
         terminal: where; what is no terminal shows no line, and of what hangs only who awaits nothing, once.
     """
     if not terminal.isatty():
-        with _logged(job, terminal):
+        with watched(), logged(job, terminal):
             yield
         return
     lock, over, worker = threading.Lock(), threading.Event(), threading.get_ident()
@@ -113,7 +97,7 @@ def shown(job: JobProgress, terminal: TextIO) -> Iterator[None]:
         nonlocal there
         began = time.monotonic()
         hanging = Hanging(job, worker)
-        while not over.wait(TURN):
+        while not over.wait(hanging_log.TURN):
             seconds = time.monotonic() - began
             if seconds < PATIENCE:
                 continue
@@ -141,29 +125,10 @@ def shown(job: JobProgress, terminal: TextIO) -> Iterator[None]:
         setattr(sys, name, stream)
     seen = [each for name, each in erasing.items() if before[name].isatty()]
     try:
-        with _beside(show, over):
+        with watched(), beside(show, over):
             yield
     finally:
         erase()
         for name in streams:
             if isinstance(getattr(sys, name), _Erasing):
                 setattr(sys, name, before[name])
-
-
-@contextmanager
-def _logged(job: JobProgress, log: TextIO) -> Iterator[None]:
-    """Say once in a log who does not await anything, while a job runs."""
-    over, worker = threading.Event(), threading.get_ident()
-
-    def look() -> None:
-        hanging = Hanging(job, worker, UNSEEN_PATIENCE)
-        told = ""
-        while not told and not over.wait(TURN):
-            with suppress(Exception):  # what is looked at may change meanwhile
-                told = hanging.look(awaits=False)
-        if told:
-            with suppress(Exception):  # nobody may read it any more
-                print(told, file=log, flush=True)
-
-    with _beside(look, over):
-        yield

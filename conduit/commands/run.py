@@ -39,7 +39,7 @@ from conduit.commands.failures import Failures, KeptReport, ProgramFailed
 from conduit.commands.program import NotAProgram, ProgramFile
 from conduit.commands.progress import shown
 from conduit.commands.reported import Reported, report_files
-from conduit.commands.tables import grid
+from conduit.commands.tables import grid, print_specs
 from conduit.contract import RankKind
 from conduit.core.calls import quiet_python
 from conduit.errors import (
@@ -146,6 +146,7 @@ def run(
     file = ProgramFile(program)
     runner = _runner(file)
     specs = [parse_spec(text) for text in conduit or (_default(runner),)]
+    _check_front_end(runner, specs)
     check_trace(trace, specs)
     files = {"json": json, "trace": trace, "full-report": full_report}
     check_apart(files, program)
@@ -419,19 +420,19 @@ def _print_end(ran: Ran, *, stats: bool) -> None:
 
 
 def _print_times(runs: Sequence[Ran], console: Console) -> None:
-    """Print a row for each conduit: its time, and how often that of the first one."""
-    first = runs[0].seconds
+    """Print a row for each conduit: its time, and how often that of the first one, if one clock has measured both."""
+    first = runs[0]
     rows = [
         (
             each.conduit,
             each.ranks,
             f"{each.seconds * 1e6:.3f}",
-            f"{each.seconds / first:.3f}" if first else "",
+            f"{each.seconds / first.seconds:.3f}" if first.seconds and each.simulated is first.simulated else "",
             "virtual" if each.simulated else "wall",
         )
         for each in runs
     ]
-    print_table(console, grid(("conduit", "ranks", "time us", "times the first", "clock"), rows, right=[1, 2, 3]))
+    print_specs(console, ("conduit", "ranks", "time us", "times the first", "clock"), rows, right=[1, 2, 3])
 
 
 def _default(runner: Callable[..., Any]) -> str:
@@ -454,6 +455,13 @@ def _runner(file: ProgramFile) -> Callable[..., Any]:
         )
     runner: Callable[..., Any] = entry.load()
     return runner
+
+
+def _check_front_end(runner: Callable[..., Any], specs: Sequence[Spec]) -> None:
+    """Refuse, before anything runs, conduits that programs of this kind do not run on, as a front end may tell."""
+    check: Callable[[str], None] = getattr(runner, "check_conduit", lambda _: None)
+    for spec in specs:
+        check(spec.text)
 
 
 def _run(

@@ -1,5 +1,6 @@
 """Tables that several commands print."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -11,6 +12,9 @@ from rich.table import Table
 from conduit.benchmarks.console import print_table, widths
 from conduit.contract import Conduit
 from conduit.options import describe
+
+_PARTS = re.compile(r"[^:,]*[:,]|[^:,]+")
+"""Of a spec, with what ends each."""
 
 
 def grid(columns: Sequence[str], rows: Iterable[Sequence[object]], right: Iterable[int] = ()) -> Table:
@@ -31,6 +35,39 @@ def grid(columns: Sequence[str], rows: Iterable[Sequence[object]], right: Iterab
     for row in rows:
         table.add_row(*("" if cell is None else escape(str(cell)) for cell in row))
     return table
+
+
+def print_specs(
+    console: Console, columns: Sequence[str], rows: Sequence[Sequence[object]], right: Iterable[int] = ()
+) -> None:
+    """Print a table whose first column has specs: too long ones go on in the next line after a comma or the colon.
+
+    Args:
+        console: where.
+        columns: titles.
+        rows: cells; the first is a spec.
+        right: as of `grid`.
+    """
+    right = list(right)
+    table = grid(columns, rows, right)
+    over = widths(console, table)[1] - console.width
+    if over > 0:
+        longest = max(len(str(row[0])) for row in rows)
+        rows = [(_in_lines(str(row[0]), longest - over), *row[1:]) for row in rows]
+        table = grid(columns, rows, right)
+        for column, *cells in zip(table.columns, columns, *rows, strict=True):
+            column.min_width = max(len(line) for cell in cells for line in str(cell).splitlines() or [""])
+    print_table(console, table)
+
+
+def _in_lines(spec: str, width: int) -> str:
+    """Return a spec in lines of a width, or of the longest part."""
+    lines = [""]
+    for part in _PARTS.findall(spec):
+        if lines[-1] and len(lines[-1]) + len(part) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
 
 
 def print_options(console: Console, options: type) -> None:

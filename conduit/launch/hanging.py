@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 import trio
 
-from conduit import Endpoint
+from conduit.core.endpoint import Endpoint
 from conduit.launch import terminal
 from conduit.launch.life import LIFE
 from conduit.launch.loops import program_frame
@@ -45,15 +45,17 @@ def begun(endpoint: Endpoint) -> RankMain:
 
 
 class WatchedMains(Protocol):
-    """What is asked of a job.
+    """What is asked of a job."""
 
-    Attributes:
-        mains: those of the ranks that have begun.
-        returned: how many of these have returned.
-    """
+    @property
+    def mains(self) -> list[RankMain]:
+        """Those of the ranks that have begun."""
+        ...
 
-    mains: list[RankMain]
-    returned: int
+    @property
+    def returned(self) -> int:
+        """How many of these have returned."""
+        ...
 
 
 class Hanging:
@@ -136,7 +138,7 @@ class Hanging:
             self._handled = handled
             self._polls.clear()
         stacks = [_stack(self._thread)]
-        stacks += [list(each.iter_await_frames()) for main in mains for each in _below(main.task) if not _runs(each)]
+        stacks += [list(each.iter_await_frames()) for main in mains for each in below(main.task) if not _runs(each)]
         for place, ranks in _polled(stacks).items():
             looks, known = self._polls.get(place, (0, set()))
             known |= ranks
@@ -162,12 +164,12 @@ def _runs(task: trio.lowlevel.Task) -> bool:
     return bool(getattr(task.coro, "cr_running", False))
 
 
-def _below(task: trio.lowlevel.Task) -> Iterator[trio.lowlevel.Task]:
+def below(task: trio.lowlevel.Task) -> Iterator[trio.lowlevel.Task]:
     """Yield a task, and those that it has started."""
     yield task
     for nursery in list(task.child_nurseries):
         for child in list(nursery.child_tasks):
-            yield from _below(child)
+            yield from below(child)
 
 
 def _stack(thread: int) -> list[tuple[FrameType, int]]:

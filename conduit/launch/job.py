@@ -44,6 +44,10 @@ class TaskJob:
         first: which rank the first of `ranks` is, where others are elsewhere.
         warnings: whether an error says what users are to know of these.
         elsewhere: how many ranks other processes have.
+
+    Attributes:
+        lives: those of the ranks.
+        root: Trio's task that all others come of, once that runs.
     """
 
     def __init__(
@@ -69,6 +73,7 @@ class TaskJob:
         self._args = args
         self._copy: tuple[Any, ...] | None = None
         self._token: trio.lowlevel.TrioToken | None = None
+        self.root: trio.lowlevel.Task | None = None
         self._stopped = False
 
     def run(self) -> list[Any]:
@@ -119,6 +124,7 @@ class TaskJob:
     async def _first(self) -> None:
         """Let other threads and reports reach the job, then live the life of the first rank, which begins first."""
         self._token = trio.lowlevel.current_trio_token()
+        self.root = trio.lowlevel.current_root_task()
         trio.lowlevel.add_instrument(Starts(is_own))
         if self._stopped:
             self._world.stop()

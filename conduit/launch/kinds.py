@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from conduit.contract import JobSetup, RankKind
 from conduit.errors import BadRequest
+from conduit.launch.hanging import WatchedMains
 from conduit.launch.life import Main
 from conduit.launch.process import ProcessJob
 from conduit.launch.real import RealJob
@@ -51,6 +52,10 @@ class Job(Protocol):
 
     def stop(self) -> None:
         """End the job from another thread; harmless before and after."""
+
+    def watched(self) -> WatchedMains | None:
+        """Return what is known of its mains, None where time is real."""
+        ...
 
 
 _KINDS: dict[tuple[bool, RankKind], type[Job]] = {

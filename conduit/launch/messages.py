@@ -48,6 +48,11 @@ class MessageRank:
         endpoint._connect(self._port)
         self._endpoint = endpoint
 
+    @property
+    def endpoint(self) -> Endpoint:
+        """What main is called with."""
+        return self._endpoint
+
     async def start(self) -> Endpoint:
         """Build queues and connections; see `conduit.launch.life.Rank`, as for the rest."""
         CURRENT.set(self._endpoint)

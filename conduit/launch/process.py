@@ -173,6 +173,9 @@ class ProcessJob:
         """End the job from another thread; harmless before and after."""
         self._job.stop()
 
+    def watched(self) -> None:
+        """Return nothing: in real time a rank may compute for long."""
+
     # -- for the watch, in its thread ------------------------------------------------------------
 
     def now(self) -> int:

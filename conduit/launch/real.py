@@ -83,6 +83,9 @@ class RealJob:
         """End the job from another thread; harmless before and after."""
         self._job.stop()
 
+    def watched(self) -> None:
+        """Return nothing: in real time a rank may compute for long."""
+
     def _interrupted(self, error: BaseException) -> None:
         """Note where all ranks were, for who has pressed Ctrl-C because nothing seemed to happen."""
         reports.note_interrupt(error, self._clock.now, self._job.lives)

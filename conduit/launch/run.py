@@ -24,6 +24,7 @@ from conduit.core.handlers import describe
 from conduit.errors import BadRequest, ConduitError, ConduitWarning
 from conduit.launch import mpi4py_world, output, terminal, uncalled
 from conduit.launch.complaints import complain
+from conduit.launch.hanging_log import logged_in_script
 from conduit.launch.keywords import named
 from conduit.launch.kinds import Job, kind_of_job
 from conduit.launch.life import Main
@@ -88,8 +89,9 @@ def run(
     around, make = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit, trace)
     with around():
         try:
-            with told_in_script():
-                result = make().run()
+            job = make()
+            with logged_in_script(job), told_in_script():
+                result = job.run()
         except SystemExit as error:
             _tell_exit(error)
             raise

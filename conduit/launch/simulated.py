@@ -17,6 +17,7 @@ from conduit.launch import reports
 from conduit.launch.errors import first_forgotten
 from conduit.launch.job import TaskJob, placed
 from conduit.launch.life import Main
+from conduit.launch.mains import JobMains
 from conduit.launch.messages import MessageRank
 from conduit.launch.observing import tell_end
 from conduit.launch.registry import Spec
@@ -123,6 +124,10 @@ class SimulatedJob:
     def stop(self) -> None:
         """End the job from another thread; harmless before and after."""
         self._job.stop()
+
+    def watched(self) -> JobMains:
+        """Return what is known of its mains."""
+        return JobMains(self._job, self._ranks)
 
     def _stalled(self, kind: str, cause: str | trio.lowlevel.Task) -> BaseException:
         """Return the error for a job that gets no further (D1)."""

@@ -56,11 +56,19 @@ async def run_async(main: Main, *args: Any, library: str = "scampi", **options: 
 
 def run_program(main: Main, *args: Any, conduit: str = "mpi", **options: Any) -> Any:
     """Run a program for ``conduit run``, which names the conduit, or takes the default here."""
+    _check_conduit(conduit)
+    return _run(_program(main, args), *args, conduit=conduit, **options)
+
+
+def _check_conduit(conduit: str) -> None:
+    """Refuse a conduit that has no MPI library."""
     if conduit.partition(":")[0].strip() != "mpi":
         raise BadRequest(
             f'conduit={conduit!r}: programs with `api = "mpi"` run on MPI libraries; give mpi:library=scampi, say'
         )
-    return _run(_program(main, args), *args, conduit=conduit, **options)
+
+
+run_program.check_conduit = _check_conduit  # type: ignore[attr-defined] # asked by `conduit run` before anything runs
 
 
 def _options(library: Any, options: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NoReturn
 import conduit
 from extended import Extended
 from extended.front_ends import integer, public
+from extended.sealed import Sealed
 from extended.shmem import arguments
 from extended.shmem.atomics import ShmemAtomics
 from extended.shmem.collectives import ShmemCollectives
@@ -18,7 +19,7 @@ from extended.shmem.teams import ShmemTeam, TeamState, check_team
 from extended.shmem.waits import Waits
 
 
-class PE(ShmemConstants, Waits, ShmemAtomics, ShmemCollectives, ShmemLocks):
+class PE(Sealed, ShmemConstants, Waits, ShmemAtomics, ShmemCollectives, ShmemLocks):
     """One PE, with the names of shmem4py's module as attributes; `shmem.run` gives it to main.
 
     Args:
@@ -65,6 +66,9 @@ class PE(ShmemConstants, Waits, ShmemAtomics, ShmemCollectives, ShmemLocks):
     }
 
     _called: ClassVar = "pe"
+    _values: ClassVar = frozenset(
+        {"ep", "extended", "TEAM_WORLD", "TEAM_SHARED", "TEAM_INVALID", "CTX_DEFAULT", "CTX_INVALID", "Ctx"}
+    )
 
     def __init__(self, x: Extended, alone: Any) -> None:
         self._x = x

@@ -9,6 +9,7 @@ import conduit
 from extended import BarrierMismatch, Extended
 from extended.dropped import refuse_dropped
 from extended.front_ends import integer, public
+from extended.sealed import Sealed
 from extended.upc import arguments
 from extended.upc.allocation import UpcAllocation
 from extended.upc.array import SharedArray
@@ -53,7 +54,7 @@ def _in_own_words(error: conduit.ConduitError) -> conduit.ConduitError:
     return type(error)(text)
 
 
-class Thread(UpcAllocation, Bytes, UpcCollectives):
+class Thread(Sealed, UpcAllocation, Bytes, UpcCollectives):
     """One thread; `upc.run` gives it to main.
 
     Attributes:
@@ -77,6 +78,7 @@ class Thread(UpcAllocation, Bytes, UpcCollectives):
     }
 
     _called: ClassVar = "t"
+    _values: ClassVar = frozenset({"MYTHREAD", "THREADS", "ep", "extended", "runtime"})
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime

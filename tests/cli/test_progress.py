@@ -3,14 +3,16 @@
 import io
 import os
 import re
+import subprocess
 import sys
+import warnings
 from types import SimpleNamespace
 
 import pytest
 
 from conduit.commands import progress
 from conduit.commands.progress import JobProgress, shown
-from conduit.launch import hanging
+from conduit.launch import hanging, hanging_log
 
 
 class Terminal(io.StringIO):
@@ -36,7 +38,7 @@ def test_the_line_says_how_far_the_job_is():
 def test_the_line_is_cut_to_the_terminal(monkeypatch):
     """One that is wrapped would stay there, and scroll at every look."""
     terminal = Terminal()
-    monkeypatch.setattr(progress, "TURN", 0.001)
+    monkeypatch.setattr(hanging_log, "TURN", 0.001)
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     monkeypatch.setattr(progress, "columns", lambda: 20)
     with shown(JobProgress(), terminal):
@@ -49,7 +51,7 @@ def test_the_line_is_cut_to_the_terminal(monkeypatch):
 @pytest.mark.parametrize("say", [print, lambda text: sys.stdout.writelines([text, "\n"])])
 def test_the_line_is_taken_away_before_anything_is_printed_and_at_the_end(monkeypatch, say):
     terminal = Terminal()
-    monkeypatch.setattr(progress, "TURN", 0.001)
+    monkeypatch.setattr(hanging_log, "TURN", 0.001)
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     monkeypatch.setattr(sys, "stdout", terminal)
     with shown(JobProgress(), terminal):
@@ -85,7 +87,7 @@ def test_a_stream_that_was_closed_before_stays_none(monkeypatch):
 
 def test_what_hangs_is_said_on_a_line_that_stays(monkeypatch):
     terminal = Terminal()
-    monkeypatch.setattr(progress, "TURN", 0.001)
+    monkeypatch.setattr(hanging_log, "TURN", 0.001)
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     monkeypatch.setattr(progress, "Hanging", lambda job, thread: SimpleNamespace(look=lambda: "rank 0 hangs"))
     with shown(JobProgress(), terminal):
@@ -96,7 +98,7 @@ def test_what_hangs_is_said_on_a_line_that_stays(monkeypatch):
 
 def test_what_a_program_prints_within_a_line_stays(monkeypatch):
     terminal, looks, hangs = Terminal(), [], []
-    monkeypatch.setattr(progress, "TURN", 0.001)
+    monkeypatch.setattr(hanging_log, "TURN", 0.001)
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     monkeypatch.setattr(sys, "stdout", terminal)
 
@@ -128,7 +130,7 @@ def clock(monkeypatch):
 
     found = Clock(now=0.0, looks=0)
     monkeypatch.setattr(hanging, "time", found)
-    monkeypatch.setattr(progress, "TURN", 0.001)
+    monkeypatch.setattr(hanging_log, "TURN", 0.001)
     return found
 
 
@@ -138,7 +140,7 @@ def test_an_endless_loop_without_an_await_is_told_once_in_a_log(command, tmp_pat
     (tmp_path / "prog.py").write_text(
         """
 import sys
-from conduit.launch import hanging
+from conduit.launch import hanging, hanging_log
 
 async def main(ep):
     await ep.attach()
@@ -159,7 +161,7 @@ def test_who_awaits_something_again_and_again_is_not_told_in_a_log(command, tmp_
     (tmp_path / "prog.py").write_text(
         """
 import trio
-from conduit.launch import hanging
+from conduit.launch import hanging, hanging_log
 
 async def main(ep):
     def f(token):
@@ -209,3 +211,52 @@ def test_an_error_of_standard_output_ends_at_the_programs_line(command, tmp_path
 def _stream(file, buffering):
     """Open a file for text, also without a buffer, as standard output is with `python -u`."""
     return open(file, "w", buffering=1) if buffering else io.TextIOWrapper(open(file, "wb", 0), write_through=True)
+
+
+SCRIPT = """
+import io
+import sys
+import threading
+from types import SimpleNamespace
+
+import conduit
+from conduit.launch import hanging, hanging_log
+
+clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+hanging.time = clock
+hanging_log.TURN = 0.001
+
+
+async def main(ep):
+    await ep.attach()
+    while ep.rank == 1 and not sys.stderr.getvalue():
+        clock.now += 20
+
+
+sys.stderr, shown = io.StringIO(), sys.stderr
+conduit.run(main, conduit="{network}", ranks=3)
+print(sys.stderr.getvalue(), end="", file=shown)
+print(threading.active_count())
+"""
+
+
+@pytest.mark.parametrize("network", ["loggp", "sci", "mpi"])
+def test_a_script_is_told_of_an_endless_loop_too(tmp_path, network):
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT.replace("{network}", network))
+    ended = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=60)
+    told = (
+        f"rank 1 is at {path}:{{}} in main and has not awaited anything for 10 s: nothing else runs meanwhile, and "
+        "only a poll runs handlers: wait with `await ep.block_until(predicate)`, or call `await ep.poll()`\n"
+    )
+    assert (ended.stdout, ended.returncode) == ("1\n", 0), ended.stderr
+    assert ended.stderr in [told.format(line) for line in (17, 18)]
+
+
+def test_in_a_script_nobody_looks_where_a_command_does_or_others_show_its_warnings():
+    looked = []
+    job = SimpleNamespace(watched=lambda: looked.append("looked"))
+    with warnings.catch_warnings(record=True), hanging_log.logged_in_script(job):
+        assert looked == []
+    with hanging_log.watched(), hanging_log.logged_in_script(job):
+        assert looked == []

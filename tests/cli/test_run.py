@@ -423,6 +423,10 @@ def test_a_warning_of_many_ranks_is_said_once(run):
         ("class main: pass", "main of .*program.py is a class; write `async def main(ep, *args)`"),
         ("main = 3", "main of .*program.py is of type int; write `async def main(ep, *args)`"),
         (
+            "from conduit.sim import Kernel, simulate\nasync def main(): pass\nsimulate(Kernel(), main)",
+            "program.py, line 3 runs a simulation by itself; start it as a script: python .*program.py",
+        ),
+        (
             "async def it(ep): pass\nif __name__ == '__main__':\n    print(1)",
             "program.py defines no `async def main(ep, *args)`; give it one, or start it as a script: python .*.py",
         ),

@@ -1,11 +1,16 @@
 """`conduit run` on several conduits, on some of which the program fails."""
 
+import io
 import json
 from pathlib import Path
 
+import attrs
 import pytest
+from rich.console import Console
 
-from conduit.errors import NetworkError
+from conduit.commands import run as run_module
+from conduit.commands.tables import print_specs
+from conduit.errors import BadRequest, NetworkError
 from conduit.seeing.comparison import read_results
 
 FAILS = "async def main(ep):\n    1 / 0\n"
@@ -159,3 +164,69 @@ def test_a_forgotten_call_is_told_on_the_first_of_them(run):
     assert "work(ep) at prog.py:3 was called but never awaited" in alone
     err = run(source, "loggp", "sci").err
     assert err == f"on loggp:\n{alone}on sci: the same, at 0.000400000 s\nfailed on: loggp, sci\n"
+
+
+def test_a_front_end_refuses_a_conduit_before_anything_runs(run):
+    source = 'api = "mpi"\nasync def main(comm): print("here")\n'
+    assert run(source, "mpi", "loggp") == (
+        2,
+        "",
+        "conduit run: conduit='loggp': programs with `api = \"mpi\"` run on MPI libraries; give mpi:library=scampi, "
+        "say\n",
+    )
+
+
+def test_a_front_end_that_is_installed_may_do_so(run, install):
+    def runs(main, *args, conduit="loggp", **options):
+        raise AssertionError("it is to be refused before")
+
+    def check(conduit):
+        if conduit != "loggp":
+            raise BadRequest(f"conduit='{conduit}': not here")
+
+    runs.check_conduit = check
+    install("conduit.front_ends", "mine", runs)
+    assert run('api = "mine"\nasync def main(x): pass\n', "loggp", "sci") == (
+        2,
+        "",
+        "conduit run: conduit='sci': not here\n",
+    )
+
+
+def test_times_of_different_clocks_are_not_divided(run, monkeypatch):
+    clocks = {"loggp": True, "sci": False, "udp": True}
+
+    def one(file, spec, *rest):
+        return attrs.evolve(ran(file, spec, *rest), simulated=clocks[spec.text])
+
+    ran = run_module._ran
+    monkeypatch.setattr(run_module, "_ran", one)
+    _, out, _ = run("async def main(ep): pass", *clocks)
+    rows = [line.split() for line in out.split("─\n")[1].splitlines() if line]
+    assert [(row[0], len(row), row[-1]) for row in rows] == [
+        ("loggp", 5, "virtual"),
+        ("sci", 4, "wall"),
+        ("udp", 5, "virtual"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (90, ["loggp:order=weak,set=ethernet100,slots=4", "sci"]),
+        (81, ["loggp:order=weak,set=ethernet100,", "slots=4", "sci"]),
+        (80, ["loggp:order=weak,", "set=ethernet100,slots=4", "sci"]),
+        (71, ["loggp:order=weak,", "set=ethernet100,slots=4", "sci"]),
+        (64, ["loggp:", "order=weak,", "set=ethernet100,", "slots=4", "sci"]),
+        (50, ["loggp:", "order=weak,", "set=ethernet100,", "slots=4", "sci"]),
+    ],
+)
+def test_a_table_breaks_specs_between_options_alone(width, shown):
+    where = io.StringIO()
+    rows = [("loggp:order=weak,set=ethernet100,slots=4", 2, "0.001", "1.000", "virtual"), ("sci", 2, "0", "", "wall")]
+    titles = ("conduit", "ranks", "time us", "times the first", "clock")
+    print_specs(Console(file=where, width=width), titles, rows, right=[1, 2, 3])
+    lines = [line for line in where.getvalue().splitlines() if line.strip()][2:]
+    assert [line.split()[0] for line in lines] == shown
+    assert where.getvalue().split()[:8] == [word for title in titles for word in title.split()]
+    assert "virtual" in where.getvalue()
