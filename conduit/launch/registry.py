@@ -15,7 +15,7 @@ import attrs
 from conduit.contract import Conduit, Costs, Limits, RankKind
 from conduit.core.arguments import shown
 from conduit.core.steps import steps_of
-from conduit.errors import BadRequest, UnknownConduit
+from conduit.errors import BadRequest, ConduitError, UnknownConduit
 from conduit.launch import wrong_spec
 from conduit.options import in_effect, named_values, options_problem, parse_options, render, with_comma
 from conduit.words import like
@@ -108,7 +108,10 @@ class Spec:
     @property
     def costs(self) -> Costs:
         """What a message costs under these options, as far as the network says."""
-        return self.cls.costs(self.options)
+        found = self.cls.costs(self.options)
+        if not isinstance(found, Costs):
+            raise ConduitError(f"{self.cls.__name__}.costs returned {found!r}; return conduit.contract.Costs(...)")
+        return found
 
     @property
     def library_costs(self) -> Mapping[str, float]:
@@ -287,10 +290,10 @@ def _problem(name: str, found: Any) -> str:
 @functools.cache
 def _problem_of_limits(cls: type[Conduit]) -> str:
     try:
-        cls.limits(cls.Options())
+        found: object = cls.limits(cls.Options())
     except (TypeError, ValueError) as error:  # which is how they are refused
         return f"with its options as they are by default, limits raised {type(error).__name__}: {error}"
-    return ""
+    return "" if isinstance(found, Limits) else f"limits returned {found!r}; return conduit.contract.Limits(...)"
 
 
 def _chosen() -> dict[str, str]:

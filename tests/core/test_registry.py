@@ -247,9 +247,16 @@ class Small(Toy):
         return Limits(8, 512, 512, 512)
 
 
+class Forgetful(Toy):
+    @classmethod
+    def limits(cls, options):
+        pass
+
+
 @pytest.mark.parametrize(
     ("cls", "why"),
     [
+        (Forgetful, "limits returned None; return conduit.contract.Limits(...)"),
         (
             Small,
             "with its options as they are by default, limits raised ValueError: Limits: max_args=8 is not allowed; "
@@ -264,3 +271,14 @@ def test_a_class_that_is_not_finished_is_refused_with_what_it_lacks(plugins, mon
     plugins[registry.CONDUITS] = {"toy": "toy:Toy"}
     with pytest.raises(UnknownConduit, match=re.escape(f"conduit 'toy' (toy:Toy) cannot be used: TypeError: {why}")):
         registry.parse_spec("toy")
+
+
+def test_costs_that_a_network_forgets_to_return_are_named():
+    class Silent(Toy):
+        @classmethod
+        def costs(cls, options):
+            pass
+
+    spec = registry.Spec("toy", Silent, ToyOptions())
+    with pytest.raises(ConduitError, match=r"^Silent\.costs returned None; return conduit\.contract\.Costs\(\.\.\.\)$"):
+        _ = spec.costs
