@@ -27,7 +27,7 @@ class Sealed:
         own = hasattr(type(self), name) or (name in self._values and name in self.__dict__)
         if own and name[0] != "_":
             raise conduit.BadRequest(
-                f"{self._called}.{name} = {shown(value)} is not allowed: {name} is a name of its own; keep the value in "
-                "a variable"
+                f"{self._called}.{name} = {shown(value)} is not allowed: {name} is a name of its own; keep the value "
+                "in a variable"
             )
         object.__setattr__(self, name, value)
