@@ -54,7 +54,9 @@ def test_it_is_told_where_the_ranks_were(tmp_path):
     assert process.returncode == 143
     first, zero, one = err.splitlines()
     assert first.startswith("interrupted at ")
-    assert re.search(r" us: where the ranks were \(what ran was prog\.py:[567] in main\)$", first), first  # 5: it prints
+    assert re.search(r" us: where the ranks were \(what ran was prog\.py:[567] in main\)$", first), (
+        first
+    )  # 5: it prints
     assert zero == "rank 0: its task ran that"
     assert one.startswith("rank 1: prog.py:8 in main: waits for a predicate ")
 
