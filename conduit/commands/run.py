@@ -1,6 +1,5 @@
 """`conduit run PROGRAM.py`."""
 
-import math
 import os
 import pickle
 import sys
@@ -14,11 +13,9 @@ from typing import Annotated, Any
 
 import attrs
 from cyclopts import Parameter, Token
-from rich.console import Console
-from rich.table import Table
 
 import conduit
-from conduit.benchmarks.console import make_console, print_table, widths
+from conduit.benchmarks.console import make_console
 from conduit.benchmarks.files import (
     STANDARD_OUTPUT,
     File,
@@ -38,8 +35,8 @@ from conduit.commands.failure import failure
 from conduit.commands.failures import Failures, KeptReport, ProgramFailed
 from conduit.commands.program import NotAProgram, ProgramFile
 from conduit.commands.progress import shown
+from conduit.commands.ran import Ran, print_end, print_times
 from conduit.commands.reported import Reported, report_files
-from conduit.commands.tables import grid, print_specs
 from conduit.contract import RankKind
 from conduit.core.calls import quiet_python
 from conduit.errors import (
@@ -71,9 +68,6 @@ _PART = "CONDUIT_PART"
 
 _REPORTED = "CONDUIT_REPORTED"
 """The environment variable that names the conduit whose report is in the file of `--full-report` already."""
-
-_COLUMNS = 8
-"""Of ranks, that a table has at most."""
 
 
 def _seconds(type_: Any, tokens: Sequence[Token]) -> float:
@@ -173,64 +167,137 @@ def run(
         "time_limit": time_limit,
         **({} if stall_limit is None else {"stall_limit": stall_limit}),
     }
-    runs: list[Ran] = []
-    found: list[dict[str, object]] = []  # for `--json`
-    failures, kept = Failures([spec.text for spec in specs]), KeptReport(full_report)
-    several = len(specs) > 1 and not part
-    stopped: int | None = None
-    begun = 0
-    try:
-        with tracing(trace):
-            for number, spec in enumerate(specs):
-                if part and number != int(part):
-                    continue
-                begun = number + 1
-                words = partial(failures.words, number) if several else str
-                try:
-                    with _failing(words) if several else nullcontext():
-                        if processes.wanted(spec):
-                            with _output(json), reported.job():
-                                runs.append(_in_processes(spec, ranks, number, words, reported_on=kept.of))
-                        else:
-                            with _report_in(None if kept.of else full_report), _output(json), reported.job():
-                                asked = {**settings, "conduit": spec.text}
-                                result = _run(runner, file, args, asked, words, whole_traceback=traceback)
-                            runs.append(_ran(file, spec, args, settings, result))
-                except ProgramFailed as exc:
-                    failures.add(number, exc)
-                    found.append(_failed(file, spec, args, settings, str(exc)))
-                    if not several or ended_by() is not None:  # which has ended these processes
+    asked = _Asked(
+        file=file, runner=runner, args=args, settings=settings, specs=specs, part=part, json=json,
+        full_report=full_report, stats=stats, whole_traceback=traceback,
+    )  # fmt: skip
+    return _Series(asked, reported).run(trace)
+
+
+@attrs.frozen(kw_only=True)
+class _Asked:
+    """What `conduit run` was asked for, checked.
+
+    Attributes:
+        file: the program.
+        runner: what runs programs of its kind.
+        args: its arguments.
+        settings: of the runner, but for the conduit.
+        specs: where to run.
+        part: the number of the one that this process was started for; "" in who has started it.
+        json: file for results.
+        full_report: file for the report of a job that gets no further.
+        stats: whether counts are printed.
+        whole_traceback: whether lines of this package are shown too.
+    """
+
+    file: ProgramFile
+    runner: Callable[..., Any]
+    args: tuple[str, ...]
+    settings: Mapping[str, Any]
+    specs: Sequence[Spec]
+    part: str
+    json: Path | None
+    full_report: Path | None
+    stats: bool
+    whole_traceback: bool
+
+
+class _Series:
+    """The jobs of one command: one on each conduit, in their order, and what is told at their end.
+
+    Args:
+        asked: what was asked for.
+        reported: writes the reports of `--report`.
+    """
+
+    def __init__(self, asked: _Asked, reported: Reported) -> None:
+        self._asked = asked
+        self._reported = reported
+        self._several = len(asked.specs) > 1 and not asked.part
+        self._runs: list[Ran] = []
+        self._found: list[dict[str, object]] = []  # for `--json`
+        self._failures = Failures([spec.text for spec in asked.specs])
+        self._kept = KeptReport(asked.full_report)
+        self._stopped: int | None = None  # the conduit on which an end was asked for
+        self._begun = 0  # how many jobs have
+
+    def run(self, trace: Path | None) -> int:
+        """Run all jobs, or that of this process; return the exit status."""
+        part = self._asked.part
+        try:
+            with tracing(trace):
+                for number, spec in enumerate(self._asked.specs):
+                    if part and number != int(part):
+                        continue
+                    self._begun = number + 1
+                    if not self._goes_on_after(number, spec):
                         break
-                    kept.look(spec.text)
-                    reported.tell_where()
-                    continue
-                found.append(runs[-1].as_json())
-                if output.is_first():
-                    output.end_lines()
-                    if not part:  # else it is printed by who has started this process
-                        with _output(json):
-                            reported.tell()
-                            _print_end(runs[-1], stats=stats)
-        if part and runs:
-            _hand_over(runs[0])
-    except BaseException as exc:
-        if error := _in_a_line(exc):
-            stopped = begun - 1
-            found.append(_failed(file, specs[stopped], args, settings, error))
+            if part and self._runs:
+                _hand_over(self._runs[0])
+        except BaseException as exc:
+            self._note_end(exc)
+            raise
+        finally:  # what has run is shown even if it fails on a later conduit
+            if output.is_first() and not part:
+                self._tell()
+        return self._failures.status
+
+    def _goes_on_after(self, number: int, spec: Spec) -> bool:
+        """Run one job, and show what it has come to; return whether the next one follows."""
+        words = partial(self._failures.words, number) if self._several else str
+        try:
+            with _failing(words) if self._several else nullcontext():
+                self._runs.append(self._job(number, spec, words))
+        except ProgramFailed as exc:
+            self._failures.add(number, exc)
+            self._found.append(self._failed(spec, str(exc)))
+            if not self._several or ended_by() is not None:  # which has ended these processes
+                return False
+            self._kept.look(spec.text)
+            self._reported.tell_where()
+            return True
+        self._found.append(self._runs[-1].as_json())
+        if output.is_first():
+            output.end_lines()
+            if not self._asked.part:  # else it is printed by who has started this process
+                with _output(self._asked.json):
+                    self._reported.tell()
+                    print_end(self._runs[-1], stats=self._asked.stats)
+        return True
+
+    def _job(self, number: int, spec: Spec, words: Callable[[str], str]) -> Ran:
+        asked, kept = self._asked, self._kept
+        if processes.wanted(spec):
+            with _output(asked.json), self._reported.job():
+                return _in_processes(spec, asked.settings["ranks"], number, words, reported_on=kept.of)
+        with _report_in(None if kept.of else asked.full_report), _output(asked.json), self._reported.job():
+            settings = {**asked.settings, "conduit": spec.text}
+            result = _run(asked.runner, asked.file, asked.args, settings, words, whole_traceback=asked.whole_traceback)
+        return _ran(asked.file, spec, asked.args, asked.settings, result)
+
+    def _failed(self, spec: Spec, error: str) -> dict[str, object]:
+        return _failed(self._asked.file, spec, self._asked.args, self._asked.settings, error)
+
+    def _note_end(self, error: BaseException) -> None:
+        """Take note of what ends all jobs: an end that was asked for, or a wrong call, which has begun nothing."""
+        if line := _in_a_line(error):
+            self._stopped = self._begun - 1
+            self._found.append(self._failed(self._asked.specs[self._stopped], line))
         else:
-            begun -= 1
-        raise
-    finally:  # what has run is shown even if it fails on a later conduit
-        if output.is_first() and not part:
-            if several and runs:
-                _print_times(runs, make_console(stderr=json == STANDARD_OUTPUT))
-            reported.tell_where()
-            if json is not None and found:
-                write_file("json", json, json_text(found))
-            kept.tell()
-            if several:
-                failures.tell(stopped=stopped, not_run=begun)
-    return failures.status
+            self._begun -= 1
+
+    def _tell(self) -> None:
+        """Say at the end what has become of all jobs, and write it."""
+        json = self._asked.json
+        if self._several and self._runs:
+            print_times(self._runs, make_console(stderr=json == STANDARD_OUTPUT))
+        self._reported.tell_where()
+        if json is not None and self._found:
+            write_file("json", json, json_text(self._found))
+        self._kept.tell()
+        if self._several:
+            self._failures.tell(stopped=self._stopped, not_run=self._begun)
 
 
 def _is_read_once(program: Path) -> bool:
@@ -247,42 +314,6 @@ def _check_one_reader(program: Path, conduits: Sequence[str]) -> None:
                 f"the program {program} is no file that every process can read, as ranks of '{text}' have to; write "
                 "it to a file, and give that"
             )
-
-
-@attrs.frozen(kw_only=True)
-class Ran:
-    """What a program has come to on one conduit."""
-
-    program: str
-    arguments: tuple[str, ...]
-    conduit: str
-    simulated: bool
-    options: Mapping[str, object]
-    seed: int
-    segment: int
-    ranks: int
-    seconds: float
-    digest: str | None
-    statistics: list[dict[str, int]]
-    warnings: list[dict[str, str]]
-
-    def as_json(self) -> dict[str, object]:
-        """Return what `--json` writes for this conduit."""
-        return {
-            "program": self.program,
-            "arguments": list(self.arguments),
-            "version": package_version(),
-            "conduit": self.conduit,
-            "options": dict(self.options),
-            "ranks": self.ranks,
-            "seed": self.seed,
-            "segment": self.segment,
-            "clock": "virtual" if self.simulated else "wall",
-            "seconds": self.seconds,
-            "digest": self.digest,
-            "statistics": self.statistics,
-            "warnings": self.warnings,
-        }
 
 
 @contextmanager
@@ -405,34 +436,6 @@ def _output(json: Path | None) -> Iterator[None]:
     """Let what is printed go to standard error where standard output is for JSON."""
     with redirect_stdout(sys.stderr) if json == STANDARD_OUTPUT else nullcontext():
         yield
-
-
-def _print_end(ran: Ran, *, stats: bool) -> None:
-    """Print what follows the program's own output: warnings, counts, and the line for scripts."""
-    for warning in ran.warnings:
-        terminal.tell(f"warning from {warning['of']}: {warning['text']}")
-    if stats:
-        _print_statistics(ran.statistics)
-    digest = "none" if ran.digest is None else ran.digest
-    line = f"ranks={ran.ranks} conduit={ran.conduit} seconds={ran.seconds!r}"
-    narrow = sys.stdout.isatty() and len(line) + len(f" digest={digest}") > (terminal.columns() or math.inf)
-    print(line, f"digest={digest}", sep="\n" if narrow else " ")
-
-
-def _print_times(runs: Sequence[Ran], console: Console) -> None:
-    """Print a row for each conduit: its time, and how often that of the first one, if one clock has measured both."""
-    first = runs[0]
-    rows = [
-        (
-            each.conduit,
-            each.ranks,
-            f"{each.seconds * 1e6:.3f}",
-            f"{each.seconds / first.seconds:.3f}" if first.seconds and each.simulated is first.simulated else "",
-            "virtual" if each.simulated else "wall",
-        )
-        for each in runs
-    ]
-    print_specs(console, ("conduit", "ranks", "time us", "times the first", "clock"), rows, right=[1, 2, 3])
 
 
 def _default(runner: Callable[..., Any]) -> str:
@@ -570,28 +573,6 @@ def _report_in(path: Path | None) -> Iterator[None]:
             except ConduitError as error:
                 terminal.tell(str(error))
         raise
-
-
-def _print_statistics(statistics: Sequence[Mapping[str, int]]) -> None:
-    """Print a row for each count with what each rank has, or where ranks are many the least, the mean and the most."""
-    console = make_console(stderr=sys.stdout is sys.stderr)
-    table = _counts(statistics, many=len(statistics) > _COLUMNS)
-    if widths(console, table)[1] > console.width:  # the names of counts would be folded
-        table = _counts(statistics, many=True)
-    print_table(console, table)
-
-
-def _counts(statistics: Sequence[Mapping[str, int]], *, many: bool) -> Table:
-    names = dict.fromkeys(name for counts in statistics for name in counts)
-    columns = ("least", "mean", "most") if many else tuple(f"rank {rank}" for rank in range(len(statistics)))
-    rows = []
-    for name in names:
-        had = [counts[name] for counts in statistics if name in counts]
-        mean = f"{sum(had) / len(had):.1f}"
-        own = (min(had), mean, max(had)) if many else tuple(counts.get(name) for counts in statistics)
-        rows.append((name, *own))
-    titles = ("count", *columns)
-    return grid(titles, rows, right=range(1, len(titles)))
 
 
 def _warnings(result: Any) -> Any:

@@ -22,7 +22,7 @@ from typing import IO
 
 import attrs
 
-from conduit.errors import ConduitError
+from conduit.errors import BadRequest, ConduitError, UnknownConduit
 from conduit.launch import interrupts, output, stall, terminal
 from conduit.launch.errors import raised_same, raised_too, warnings_of
 from conduit.launch.exit_ways import status
@@ -50,6 +50,7 @@ _LONGEST_HEAD = 64
 _WRONG_CALL = 2
 """The exit status of a command that was called wrongly."""
 _EXIT = SystemExit.__name__
+_OF_WRONG_CALLS = frozenset(each.__name__ for each in (BadRequest, UnknownConduit))
 _CRASHES = (signal.SIGSEGV, signal.SIGFPE, signal.SIGABRT, signal.SIGBUS, signal.SIGILL)
 """After which Python's own fault handler says where that was."""
 _BY_FORCE = (signal.SIGKILL, signal.SIGTERM)
@@ -80,7 +81,7 @@ class Outcome:
     def failed(self) -> bool:
         """Whether the program or its processes have failed: the call was not wrong, and no end was asked for."""
         if self.kind:
-            wrong_call = self.status == _WRONG_CALL and self.kind in ("BadRequest", "UnknownConduit")
+            wrong_call = self.status == _WRONG_CALL and self.kind in _OF_WRONG_CALLS
             return self.kind != _EXIT and not wrong_call
         return self.status not in (0, 128 + signal.SIGINT) or not (self.explained or self.results)
 
