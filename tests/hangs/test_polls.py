@@ -56,3 +56,18 @@ def test_a_report_of_a_front_end_s_program_has_its_words(monkeypatch):
         "in a wait of Trio's own nothing is polled, and only a poll runs handlers: wait with `await "
         "pe.wait_until(ivar, cmp, value)`"
     )
+
+
+async def _leaves_a_put(pe):
+    a = await pe.zeros(1)
+    if pe.my_pe() == 0:
+        await pe.put(a, a, 1)
+        return
+    while a[0] == 0:  # noqa: ASYNC110  a mistake
+        await trio.sleep(1e-6)
+
+
+def test_a_rank_that_waits_when_its_main_has_ended_is_at_no_line_of_the_package():
+    with pytest.raises(conduit.TimeLimit) as caught:
+        shmem.run(_leaves_a_put, pes=2, conduit="sci", time_limit=3e-3)
+    assert "rank 0: outside its main: waits for wait_all, which rank 1 must bring about, since " in str(caught.value)

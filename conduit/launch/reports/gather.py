@@ -134,7 +134,7 @@ def _rank(
         if wait is not None and task in told.waiting:
             wait = attrs.evolve(wait, what=told.waiting[task])
         if wait is not None or not tasks.at_end_of_nursery(task):
-            found.append(_task(number, task, stage, wait, task is blamed, interrupted, broken_off))
+            found.append(_task(number, task, wait, task is blamed, interrupted, broken_off))
     polls = any(_polls(task, broken_off) for task in found)
     record = RankRecord(
         number,
@@ -216,7 +216,6 @@ def _handler(handler: Callable[..., object] | None) -> tuple[str, SourceLine | N
 def _task(
     number: int,
     task: trio.lowlevel.Task,
-    stage: Stage,
     wait: Wait | None,
     blamed: bool,
     interrupted: bool,
@@ -224,10 +223,8 @@ def _task(
 ) -> TaskRecord:
     place, started = _place(task)
     if wait is not None:
-        if stage is Stage.RETURNED and (place is None or not _in_program(place)):
-            place = None  # what serves has no line of its own; what on_progress was given has
         return TaskRecord(task.name, place, started, "", _wait(wait, look=not interrupted), blamed)
-    if broken_off is not None and (place is None or started or not _in_program(place)):
+    if broken_off is not None and (place is None or started):
         if broken_off.rank in (None, number):
             return TaskRecord(task.name, None, False, _RAN, None, blamed, ran=True)
         return TaskRecord(task.name, broken_off.place, False, broken_off.call, None, blamed)
@@ -241,19 +238,19 @@ def _polls(task: TaskRecord, broken_off: BrokenOff | None) -> bool:
     return broken_off.rank is None and broken_off.call != OF_TRIO
 
 
-def _in_program(place: SourceLine) -> bool:
-    return not is_between(place.file)
-
-
 def _place(task: trio.lowlevel.Task) -> tuple[SourceLine | None, bool]:
-    """Return the line of a program that a task is in, or else the one that started it, and whether it is that."""
+    """Return the line of a program that a task is in, or else the one that started it, and whether it is that.
+
+    None of a rank's own task before its main begins and after it has ended.
+    """
     found = tasks.program_place(task, is_between)
     if found is None:
         found = started_at(task)
         if found is not None:
             return SourceLine(*found), True
         found = tasks.outermost_place(task)
-    return (None if found is None else SourceLine(*found)), False
+    # A line of this package says nothing to who reads the report: a layer begins or ends its work there.
+    return (None if found is None or is_between(found[0]) else SourceLine(*found)), False
 
 
 def _wait(wait: Wait, *, look: bool) -> WaitRecord:

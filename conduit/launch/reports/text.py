@@ -26,6 +26,7 @@ _OVER = {
 }
 _AT_REST = ("deadlock", "stall")  # kinds of which it is known that nothing is on its way
 _TRUE = "which is true by now"  # what made it true may have been a handler of this very instant
+_OUTSIDE = "outside its main"  # of a layer that begins its work there, or ends it
 _MORE = "`conduit run --full-report FILE` writes all, and the error's `report` has it"
 
 
@@ -232,7 +233,9 @@ def _indented(owner: str, lines: Sequence[str]) -> list[str]:
 
 def _where(rank: RankRecord, task: TaskRecord) -> str:
     if task.place is None:
-        return rank.stage if rank.serving else ""
+        if rank.serving:
+            return rank.stage
+        return "" if task.ran else _OUTSIDE
     return f"{task.place} (started there)" if task.started else str(task.place)
 
 

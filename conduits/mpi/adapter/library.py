@@ -94,6 +94,10 @@ class Library:
         self.progress()
         return not self._schedules and not any(not each.receives and not each.over for each in list(self.under_way))
 
+    def unsent(self) -> list[str]:
+        """Return the calls of which messages of this rank are still to be sent, in words."""
+        return [each.what for each in self.under_way if not each.receives]
+
     def close(self) -> None:
         """Give everything back; nothing is sent any more by anybody."""
         for request in list(self.under_way):

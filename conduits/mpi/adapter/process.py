@@ -12,6 +12,9 @@ from conduits.mpi.awaited.process import Process
 
 _T = TypeVar("_T")
 
+_SHOWN = 3
+"""Of calls whose messages are still to be sent."""
+
 
 class RealProcess(Process):
     """This process's rank; all ranks make theirs at the same time.
@@ -64,7 +67,9 @@ class RealProcess(Process):
     async def finish(self) -> None:
         """Wait until all that this rank has begun is away; give everything back.  Its main is over."""
         if not self.library.quiet():
-            await self.wait(self.library.quiet, "MPI Finalize: messages of this rank to be sent", ())
+            unsent = self.library.unsent()
+            more = f" ({', '.join(unsent[:_SHOWN])}{', ...' if unsent[_SHOWN:] else ''})" if unsent else ""
+            await self.wait(self.library.quiet, f"MPI Finalize: messages of this rank to be sent{more}", ())
         self.library.close()
 
     def _count(self) -> None:

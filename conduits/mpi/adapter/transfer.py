@@ -45,21 +45,21 @@ class Begun:
         receives: whether it gets a message.
 
     Attributes:
-        receives: the same.
+        what, receives: the same.
         source, tag, nbytes: of the message.
         cancelled: whether it has ended without one.
         error: what its end is to raise.
     """
 
     __slots__ = (
-        "_data", "_library", "_over", "_request", "_what", "cancelled", "error", "nbytes", "receives", "source", "tag"
+        "_data", "_library", "_over", "_request", "cancelled", "error", "nbytes", "receives", "source", "tag", "what"
     )  # fmt: skip
 
     def __init__(self, library: RequestOwner, request: Any, data: Any, what: str, *, receives: bool = False) -> None:
         self._library = library
         self._request = request
         self._data = data
-        self._what = what
+        self.what = what
         self._over = False
         self.receives = receives
         self.source: int = library.mpi.ANY_SOURCE
@@ -122,7 +122,7 @@ class Begun:
     def _failed(self, error: Any) -> MpiError:
         mpi, status = self._library.mpi, self._library.status
         if not self.receives or error.Get_error_class() != mpi.ERR_TRUNCATE:
-            return own_error(mpi, error, self._what)
+            return own_error(mpi, error, self.what)
         return MpiError(
             ErrorClass.ERR_TRUNCATE,
             f"the message from rank {status.Get_source()}, tag {status.Get_tag()}, is longer than the buffer of its "
