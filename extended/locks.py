@@ -29,7 +29,7 @@ from extended import checks
 from extended.calls import public
 from extended.outgoing import RequestQueue
 from extended.program_lines import program_line
-from extended.reporting import queue_text
+from extended.reporting import IN_ONE_ORDER, queue_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -277,7 +277,7 @@ class Locks:
         for hold in self._holds.values():
             sink.note(f"holds {hold.lock.title}, taken at {hold.place}")
         if self._holds and any(request.state == LockState.QUEUED for request in self._requests.values()):
-            sink.advise("take several locks in the same order on every rank, or release one before the next is taken")
+            sink.advise(IN_ONE_ORDER)
         for queue in self._queues.values():
             if len(queue.waiting) > 1:  # who waits alone knows who has the lock, and says so
                 waiting = [rank for rank, _ in queue.waiting]

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 _SHOWN = 6  # ranks, or ranges of ranks, that are shown of many
 
 
+IN_ONE_ORDER = "take several locks in the same order on every rank, or release one before the next is taken"
+"""What to do where ranks that have a lock wait for another."""
+
+
 class ReportSink(Protocol):
     """What `conduit.Endpoint.on_report` calls the layer with."""
 

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 import attrs
 import trio
 
+from extended.reporting import IN_ONE_ORDER
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -109,6 +111,8 @@ class WindowLocks:
         for hold in self._had:
             shared = "shared" if hold.shared else "exclusive"
             sink.note(f"holds the {shared} lock of rank {hold.home}'s part of a window, taken at {hold.taken}")
+        if self._had and any(not (place.left or place.hold.held) for place in self._places.values()):
+            sink.advise(IN_ONE_ORDER)
 
     def _have(self, hold: WindowHold) -> None:
         hold.held = True

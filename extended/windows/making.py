@@ -232,7 +232,7 @@ async def _allocate(x: Extended, team: Team, call: str, nbytes: int) -> int:
     size = -(-nbytes // _ALIGNED) * _ALIGNED + WORDS
     try:
         if team.size == x.size:
-            return await x.all_alloc(size)
+            return await x.all_alloc(size, called=f"{call}({nbytes})")
         # One rank takes it for the team, of all segments of the job: others know nothing of the window.
         told = np.array([_ELSEWHERE], np.int64)
         if team.rank == 0:

@@ -173,6 +173,23 @@ def test_a_lock_that_is_held_for_ever_is_a_deadlock_that_names_the_wait():
     assert held in f"{found.value}\n"
 
 
+def test_locks_that_are_taken_in_a_ring_end_in_what_to_do():
+    async def main(ep):
+        win = await made(ep)
+        await win.Lock(ep.rank)
+        await win.Get(np.zeros(1, "i8"), ep.rank)
+        await win.Flush(ep.rank)
+        await ep.compute(1e-3)
+        await win.Lock((ep.rank + 1) % ep.size)
+        await win.Get(np.zeros(1, "i8"), (ep.rank + 1) % ep.size)
+
+    with pytest.raises(conduit.Deadlock) as found:
+        conduit.run(main, ranks=3, conduit="loggp")
+    assert str(found.value).splitlines()[-1] == (
+        "take several locks in the same order on every rank, or release one before the next is taken"
+    )
+
+
 def test_a_share_that_is_held_for_ever_too():
     async def main(ep):
         win = await made(ep)
