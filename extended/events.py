@@ -185,7 +185,8 @@ class Events:
     def withdraw(self, number: int) -> None:
         """Forget an operation of which nothing was sent."""
         operation = self.operations[number]
-        assert operation is not None
+        if operation is None:  # a Ctrl-C has come as it was complete already
+            return
         operation.pending = 1
         self.piece_done(number)
 

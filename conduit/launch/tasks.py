@@ -100,6 +100,7 @@ class Starts(trio.abc.Instrument):
     def __init__(self, own: Own) -> None:
         self._own = own
 
+    @trio.lowlevel.enable_ki_protection  # Trio drops what an instrument raises
     def task_spawned(self, task: trio.lowlevel.Task) -> None:
         """Look who has called `start_soon`, which is still running."""
         code = getattr(task.coro, "cr_code", None)

@@ -23,6 +23,7 @@ def run_tasks(kernel: Kernel, bodies: Sequence[Body]) -> None:
         KeyboardInterrupt: the job was interrupted.
     """
 
+    @trio.lowlevel.enable_ki_protection  # a Ctrl-C comes in its wait, with all tasks there
     async def main() -> None:
         running = len(bodies)
 

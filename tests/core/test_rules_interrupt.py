@@ -13,6 +13,9 @@ import trio
 
 import conduit
 from conduit.core.endpoint import Endpoint
+from conduit.launch import job
+from conduit.launch.reports.folders import is_own
+from conduit.sim.run import run_tasks
 from conduit.simnet.allgather import Allgather
 
 pytestmark = pytest.mark.skipif(
@@ -577,3 +580,55 @@ def test_E8_an_interrupt_before_a_rank_s_first_step_is_an_interrupt_too(network)
         sys.settrace(before)
     assert sent
     assert conduit.run(main, ranks=3, conduit=network).values == [0, 1, 2]
+
+
+async def _starts_tasks(ep):
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(ep.compute, 1e-6)
+    await ep.compute(1e-6)
+
+
+def _interrupted_at(step):
+    """Run a job that is interrupted at a step of what starts its ranks; return how many there are before main."""
+    steps = 0
+
+    def trace(frame, event, _):
+        nonlocal steps
+        caller = frame
+        while caller is not None and caller.f_code is not starting:
+            caller = caller.f_back
+        if caller is None:
+            return trace
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            steps += 1
+            if steps == step:
+                sys.settrace(None)
+                signal.raise_signal(signal.SIGINT)
+        return trace
+
+    starting = next(each for each in run_tasks.__code__.co_consts if getattr(each, "co_name", "") == "main")
+    sys.settrace(trace)
+    try:
+        conduit.run(_starts_tasks, conduit="loggp")
+    finally:
+        sys.settrace(None)
+    return steps
+
+
+def test_E8_an_interrupt_as_the_ranks_are_started_is_no_deadlock():
+    for step in range(1, _interrupted_at(0) + 1, 23):
+        with pytest.raises(KeyboardInterrupt):
+            _interrupted_at(step)
+
+
+@pytest.mark.parametrize("inline", ["yes", "no"])
+def test_E8_an_interrupt_as_a_task_is_started_is_not_lost(monkeypatch, inline):
+    def interrupted(file):
+        signal.raise_signal(signal.SIGINT)
+        return is_own(file)
+
+    monkeypatch.setattr(job, "is_own", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        conduit.run(_starts_tasks, conduit=f"loggp:inline={inline}")
