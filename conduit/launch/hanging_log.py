@@ -38,12 +38,13 @@ class Watched(Protocol):
 def beside(action: Callable[[], None], over: threading.Event) -> Iterator[None]:
     """Run `action` in a thread of its own, which ends when `over` is set: at the end of what is done meanwhile."""
     thread = threading.Thread(target=action, name="progress", daemon=True)
-    thread.start()
     try:
+        thread.start()
         yield
-    finally:
+    finally:  # also of a Ctrl-C that comes as the thread starts
         over.set()
-        thread.join()
+        if thread.is_alive():
+            thread.join()
 
 
 @contextmanager
