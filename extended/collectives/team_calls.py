@@ -133,7 +133,9 @@ class TeamCalls:
             self._warn_never_made(warn, sequence, unexpected)
 
     def _warn_never_made(self, warn: Callable[[str], None], sequence: int, unexpected: UnexpectedMessages) -> None:
-        for source, words in list(unexpected.seen.values())[:1] if sequence >= 0 else ():
+        if sequence < 0 or self.broken is not None:  # a fence of this layer; a team of which all are told
+            return
+        for source, words in list(unexpected.seen.values())[:1]:
             warn(
                 f"rank {source} called {self._told(source, sequence, words)}, and this rank has not: all ranks of a "
                 "team must make the same collective calls in the same order"

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import trio
 
 import conduit
 import extended
@@ -358,3 +359,23 @@ def test_a_collective_that_a_thread_skips_is_reported(case: Case) -> None:
         assert (task.place.function, task.place.file) == ("main", __file__)
     assert "test_calls.py" in str(caught.value)
     assert "rank 1" in str(caught.value).splitlines()[1]
+
+
+@pytest.mark.rule("U30")
+@pytest.mark.simulated
+def test_a_cancelled_collective_is_told_to_all(case: Case) -> None:
+    """The thread is out of step, and would meet the others in another part of a call."""
+
+    async def main(t: upc.Thread) -> None:
+        a = await filled(t, 3 * t.THREADS)
+        if t.MYTHREAD == 0:
+            with trio.move_on_after(1e-3) as scope:
+                await t.all_sort(a)
+            assert scope.cancelled_caught
+        else:
+            await t.ep.compute(0.1)
+        for call in (lambda: t.all_sort(a), t.barrier):
+            message = await refused(call, conduit.ConduitError)
+            assert "t.all_sort was cancelled on rank 0 of the job" in message
+
+    play(case.at_least(2), main)
