@@ -7,8 +7,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 _SOON = 1e-3
 """Seconds after which Ctrl-C is tried again, assumed: long enough for a program to go on, too short to be noticed."""
+
+GRACE_S = 3.0
+"""Seconds that a program which has caught Ctrl-C has to end by itself; processes have as many (`starting`)."""
 
 _TOLD = "_told_where_ranks_were"
 _ENDED_BY = "_signal_that_ended_the_job"
@@ -29,7 +33,7 @@ def interruptible() -> Iterator[None]:
         return
     with _tried_again():
         previous = signal.getsignal(signal.SIGINT)
-        if previous in (None, signal.SIG_IGN, signal.default_int_handler):
+        if previous in (None, signal.SIG_IGN):
             yield
             return
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -37,6 +41,31 @@ def interruptible() -> Iterator[None]:
             yield
         finally:
             signal.signal(signal.SIGINT, previous)
+
+
+def insist(end: Callable[[], None]) -> None:
+    """Call `end` in a thread some time after a Ctrl-C, which a program may have caught; it does nothing to who ends.
+
+    To be called where Trio handles Ctrl-C already; `interruptible` takes it back.
+
+    Args:
+        end: ends the job, if that has not ended yet.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        return
+    if not getattr(handler, "__module__", "").startswith("trio."):
+        return  # the program's own
+
+    def wait() -> None:
+        time.sleep(GRACE_S)
+        end()
+
+    def noted(number: int, frame: FrameType | None) -> None:
+        _thread.start_new_thread(wait, ())  # by itself, as in `_tried_again`
+        handler(number, frame)
+
+    signal.signal(signal.SIGINT, noted)
 
 
 @contextmanager

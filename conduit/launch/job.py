@@ -16,7 +16,7 @@ from conduit.core import arguments
 from conduit.core.calls import kept_in
 from conduit.core.threads import runs_job
 from conduit.launch.errors import raise_error
-from conduit.launch.interrupts import interruptible
+from conduit.launch.interrupts import insist, interruptible
 from conduit.launch.life import Life, Main, Rank, Stage
 from conduit.launch.registry import Spec
 from conduit.launch.reports.folders import is_own
@@ -115,6 +115,11 @@ class TaskJob:
             with suppress(trio.RunFinishedError):
                 token.run_sync_soon(function)
 
+    def _end_interrupted(self) -> None:
+        """End a job whose program has caught Ctrl-C and goes on (E8)."""
+        if not self._world.ending:
+            self._world.fail(KeyboardInterrupt())
+
     def _note_kept(self) -> None:
         """Let ranks take note of calls that the variables of the program's module still have."""
         if kept := kept_in(_variables(self._main)):
@@ -126,6 +131,7 @@ class TaskJob:
         self._token = trio.lowlevel.current_trio_token()
         self.root = trio.lowlevel.current_root_task()
         trio.lowlevel.add_instrument(Starts(is_own))
+        insist(lambda: self.call(self._end_interrupted))
         if self._stopped:
             self._world.stop()
         await self.lives[0].live()

@@ -1,6 +1,7 @@
 """Rule E8: Ctrl-C in the main thread ends the job at once; elsewhere `time_limit` or the host does."""
 
 import asyncio
+import contextlib
 import re
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import trio
 
 import conduit
 from conduit.core.endpoint import Endpoint
-from conduit.launch import job
+from conduit.launch import interrupts, job
 from conduit.launch.reports.folders import is_own
 from conduit.sim.run import run_tasks
 from conduit.simnet.allgather import Allgather
@@ -632,3 +633,45 @@ def test_E8_an_interrupt_as_a_task_is_started_is_not_lost(monkeypatch, inline):
     monkeypatch.setattr(job, "is_own", interrupted)
     with pytest.raises(KeyboardInterrupt):
         conduit.run(_starts_tasks, conduit=f"loggp:inline={inline}")
+
+
+@pytest.mark.parametrize("inline", ["yes", "no"])
+def test_E8_an_interrupt_that_a_program_catches_ends_the_job(monkeypatch, inline):
+    async def main(ep):
+        if ep.rank == 0:
+            with contextlib.suppress(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+        while True:
+            await ep.compute(1e-6)
+
+    monkeypatch.setattr(interrupts, "GRACE_S", 0.0)
+    with pytest.raises(KeyboardInterrupt):
+        conduit.run(main, conduit=f"loggp:inline={inline}")
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("inline", ["yes", "no"])
+def test_E8_it_ends_a_program_that_catches_everything(monkeypatch, inline):
+    async def main(ep):
+        if ep.rank == 0:
+            with contextlib.suppress(BaseException):
+                signal.raise_signal(signal.SIGINT)
+        while True:
+            with contextlib.suppress(BaseException):
+                await ep.poll()
+
+    monkeypatch.setattr(interrupts, "GRACE_S", 0.0)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        conduit.run(main, conduit=f"loggp:inline={inline}")
+    assert any("what caught all that was to end it was left where it stood" in note for note in caught.value.__notes__)
+
+
+def test_E8_a_program_that_catches_it_may_end_by_itself():
+    async def main(ep):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            await ep.compute(1e-3)
+            return ep.now
+
+    assert list(conduit.run(main, ranks=1, conduit="loggp").values) == [pytest.approx(1e-3)]
