@@ -1,6 +1,7 @@
 """Rule E8: Ctrl-C in the main thread ends the job at once; elsewhere `time_limit` or the host does."""
 
 import asyncio
+import contextlib
 import re
 import signal
 import subprocess
@@ -632,3 +633,36 @@ def test_E8_an_interrupt_as_a_task_is_started_is_not_lost(monkeypatch, inline):
     monkeypatch.setattr(job, "is_own", interrupted)
     with pytest.raises(KeyboardInterrupt):
         conduit.run(_starts_tasks, conduit=f"loggp:inline={inline}")
+
+
+@pytest.mark.parametrize("leaves", ["async with", "finally"])
+def test_an_interrupt_before_an_await_is_no_call_that_was_forgotten(leaves):
+    """What leaves the block makes a call, which would accuse the program of the one that was thrown away."""
+
+    async def main(ep):
+        @contextlib.asynccontextmanager
+        async def block():
+            try:
+                yield
+            finally:
+                await ep.poll()
+
+        def thrown_away():
+            ep.poll()
+            signal.raise_signal(signal.SIGINT)
+
+        await ep.attach()
+        if leaves == "async with":
+            async with block():
+                thrown_away()
+        try:
+            thrown_away()
+        finally:
+            await ep.poll()
+
+    with pytest.raises(KeyboardInterrupt) as found:
+        conduit.run(main, ranks=2, conduit="loggp")
+    error = found.value
+    while error is not None:
+        assert "never awaited" not in str(error)
+        error = error.__cause__ or error.__context__
