@@ -362,12 +362,13 @@ class Team(Collectives):
         if not await self._barrier.wait(call, name, self._team_calls):
             raise conduit.ConduitError(f"{self._barrier.called or call}: this team is broken: {self._why_broken()}")
 
-    def give_up(self, called: str) -> None:
-        """Break the team: a call of a layer above, in which ranks meet more than once, was cancelled in their midst.
+    def give_up(self, called: str, error: Exception | None = None) -> None:
+        """Break the team: a call of a layer above, in which ranks meet more than once, has ended in their midst.
 
         Made again, it would meet those that are in another part of it.
 
         Args:
             called: the call, as its user made it.
+            error: of a function of the program's that it has called; None: it was cancelled.
         """
-        self._collectives.give_up(self._team_calls, called)
+        self._collectives.give_up(self._team_calls, called, error)

@@ -14,7 +14,7 @@ import re
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from inspect import CO_COROUTINE, CO_ITERABLE_COROUTINE
-from sys import _getframe, is_finalizing
+from sys import _getframe, exception, is_finalizing
 from types import CodeType, CoroutineType, FunctionType, MethodType
 from typing import Any, Protocol, TypeVar
 
@@ -156,6 +156,14 @@ def _forgotten(unused: Guard, times: int = 1, write: str = "await {}") -> str:
         f"{made} at {written.place(code, lasti)} was called{often} but never awaited, so it did nothing; "
         f"write `{write.replace('{}', made, 1)}`{_where_to_wait(code)}"
     )
+
+
+def is_interrupted() -> bool:
+    """Say whether the program is on its way out for Ctrl-C, as where an `async with` or a `finally` makes a call.
+
+    Calls that it has not awaited then may be those that Ctrl-C came to before their await.
+    """
+    return isinstance(exception(), KeyboardInterrupt)
 
 
 def tell_others(forgotten: Sequence[BadRequest]) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from conduit.contract import Buffer, Bytes, Category, Core, Costs, LayerReport, Limits, Message, Port, word_of
 from conduit.core import arguments
-from conduit.core.calls import Action, Guard, action, guard, tell_others
+from conduit.core.calls import Action, Guard, action, guard, is_interrupted, tell_others
 from conduit.core.digest import FLUSH, SEND, WAKE, DigestLog
 from conduit.core.handlers import WAITS, Handler, HandlerTable, code_of, describe, mismatch
 from conduit.core.rma import ObservedRma, Rma
@@ -897,6 +897,9 @@ class Endpoint:
         error = self.forgotten[0]
         if self._over:
             raise error
+        if is_interrupted():
+            self.forgotten.clear()
+            raise KeyboardInterrupt  # again, rather than an error for what it has thrown away
         if not self._told:
             self._told = True
             tell_others(self.forgotten)

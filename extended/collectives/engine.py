@@ -314,15 +314,20 @@ class CollectiveEngine:
         what = f"its collective call {sequence + 1}, {text}, was cancelled"
         self._break(team_calls, last, what, f"use another team, and {advice}", here)
 
-    def give_up(self, team_calls: TeamCalls, text: str) -> None:
-        """Break a team because a call of a layer above was cancelled, in which its ranks meet more than once.
+    def give_up(self, team_calls: TeamCalls, text: str, error: Exception | None = None) -> None:
+        """Break a team because a call of a layer above was cancelled or failed, in which its ranks meet more than once.
 
         What this rank has given its part of ends for the others.
         """
-        if not team_calls.is_broken():  # else that was what was cancelled
+        if team_calls.is_broken():  # that was what was cancelled, or is the error
+            return
+        if error is None:
             here = "{}:{}".format(*program_line())
             advice = "do not cancel calls that all ranks make together"
             self._break(team_calls, team_calls.next - 1, f"{text} was cancelled", advice, here)
+        else:
+            what = f"{text} raised {type(error).__name__}: {error},"
+            self._break(team_calls, team_calls.next - 1, what, "let op raise nothing")
 
     def _failed(self, team_calls: TeamCalls, call: CollectiveCall) -> None:
         # The others cannot end this call either: they wait for what this rank does not make.

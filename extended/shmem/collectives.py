@@ -19,6 +19,8 @@ from extended.shmem.teams import ShmemTeam, check_team
 from extended.shmem.transfers import Base
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
     from extended.shmem.arguments import Array
 
 _KINDS = {"and": "iu", "or": "iu", "xor": "iu", "max": "iuf", "min": "iuf", "sum": "iufc", "prod": "iufc"}
@@ -27,6 +29,18 @@ name_calls("broadcast", ["pe.broadcast"])
 name_calls("all_gather", ["pe.fcollect", "pe.collect(...)"])
 name_calls("all_to_all", ["pe.alltoall", "pe.alltoalls"])
 name_calls("all_reduce", ["pe.reduce", *(f"pe.{name}_reduce" for name in _KINDS)])
+
+
+async def _in_step(members: extended.Team, call: str, part: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Do this PE's part of a call; cancelled, even where it is over, all are told.
+
+    Made again, it would be one call ahead of those of the others.
+    """
+    try:
+        await part()
+    except trio.Cancelled:
+        members.give_up(call)
+        raise
 
 
 class ShmemCollectives(Base):
@@ -94,7 +108,7 @@ class ShmemCollectives(Base):
             self._x.ep.charge(copied=found.nbytes)
             there[:count] = found
 
-        return copy()
+        return _in_step(members, call, copy)
 
     @public("pe")
     def fcollect(self, target: Any, source: Any, size: Any = None, team: Any = None) -> Any:
@@ -120,7 +134,7 @@ class ShmemCollectives(Base):
         async def gather() -> None:
             await members.all_gather(here[:count], out=out, called=call)
 
-        return gather()
+        return _in_step(members, call, gather)
 
     @public("pe")
     def collect(self, target: Any, source: Any, size: Any = None, team: Any = None) -> Any:
@@ -144,14 +158,7 @@ class ShmemCollectives(Base):
             self._x.ep.charge(copied=total * here.itemsize)
             there[:total] = np.concatenate([row[:many] for row, many in zip(rows, counts, strict=True)])
 
-        async def whole() -> None:
-            try:
-                await gather()
-            except trio.Cancelled:
-                members.give_up(call)
-                raise
-
-        return whole()
+        return _in_step(members, call, gather)
 
     @public("pe")
     def alltoall(self, target: Any, source: Any, size: Any = None, team: Any = None) -> Any:
@@ -194,7 +201,7 @@ class ShmemCollectives(Base):
         async def exchange() -> None:
             await members.all_to_all(given, out=out, called=call)
 
-        return exchange()
+        return _in_step(members, call, exchange)
 
     def _reduce(self, call: str, target: Any, source: Any, op: Any, size: Any, team: Any) -> Any:
         members = self._team(call, team)
@@ -211,7 +218,7 @@ class ShmemCollectives(Base):
         async def reduce() -> None:
             await members.all_reduce(here[:count], name, out=there[:count], called=call)
 
-        return reduce()
+        return _in_step(members, call, reduce)
 
     @public("pe")
     def reduce(self, target: Any, source: Any, op: Any = OP.SUM, size: Any = None, team: Any = None) -> Any:

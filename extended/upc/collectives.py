@@ -153,6 +153,11 @@ def _together(call: str, check: Callable[..., object]) -> Callable[[Together], T
             except trio.Cancelled:
                 t.runtime.x.give_up(call)
                 raise
+            except conduit.ConduitError:  # of the calls that this one makes, which tell what there is to tell
+                raise
+            except Exception as error:  # of the user's op
+                t.runtime.x.give_up(call, error)
+                raise
 
         return public("t", check)(method)  # type: ignore[return-value]
 

@@ -48,10 +48,7 @@ class Active(WindowBase):
         if not self._notified:
             self._epochs.check_fence(call, assertion)
             self._operations.charge("mpi_win_fence")
-            if self._ep.rma is not None:
-                await self._ep.rma.quiet()
-            await self._operations.complete(call.name)
-            await self._operations.tell_fence()
+            await self._operations.end_epoch(call.name)
             await self._team.begin_barrier(call.name)
             self._notified = True
         await self._team.end_barrier()

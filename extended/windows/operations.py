@@ -278,7 +278,9 @@ class Operations:
         chosen = list(self._pending) if ranks is None else [rank for rank in ranks if rank in self._pending]
         await self.wait({rank: [one.awaited for one in self._pending[rank]] for rank in chosen}, what)
         for rank in chosen:
-            self._pending.pop(rank, None)
+            left = [one for one in self._pending.pop(rank, ()) if not one.awaited.done]
+            if left:  # begun by other tasks of this rank meanwhile
+                self._pending[rank] = left
 
     async def wait(self, awaited: dict[int, list[Waitable]], what: str) -> None:
         """Wait for operations, by rank; polls at least once."""
@@ -311,48 +313,64 @@ class Operations:
 
     # ---------------------------------------------------------------------------------------------------------- fences
 
-    async def tell_fence(self) -> None:
-        """Tell all ranks what this one has done to them since the last fence."""
-        if not self._accesses:
-            return
-        awaited: dict[int, list[Waitable]] = {}
+    async def end_epoch(self, what: str) -> None:
+        """Complete all that was begun since the last fence, and tell all ranks what this one has done to them.
+
+        What other tasks of this rank begin meanwhile belongs to the epoch that follows.
+        """
+        closing, self._accesses = self._accesses, {}
         try:
-            for rank, accesses in self._accesses.items():
-                member = self._shape.members[rank]
-                awaited[rank] = [await self._service.access_in_fence(member.rank, member.slot, self._turn, accesses)]
+            if self._ep.rma is not None:
+                await self._ep.rma.quiet()
+            await self.complete(what)
+            if closing:
+                await self._tell_fence(closing)
         except BaseException:
-            self._told_in_vain(list(awaited), awaited)
-            raise
-        try:
-            await self.wait(awaited, "win.Fence")
-        except BaseException:
-            self._told_in_vain(list(self._accesses), awaited)
+            self._take_back(closing)
             raise
 
-    def _told_in_vain(self, told: list[int], awaited: dict[int, list[Waitable]]) -> None:
-        """Leave to the next Fence what a cancelled one has not done."""
-        for rank in told:  # told of again, an access would conflict with itself
-            del self._accesses[rank]
-        for rank, left in awaited.items():
-            for one in left:
-                self._keep(rank, PendingOperation(one))
+    async def _tell_fence(self, closing: dict[int, Accesses]) -> None:
+        """Tell all ranks what `closing` has of them, and take it out of there."""
+        awaited: dict[int, list[Waitable]] = {}
+        try:
+            for rank in list(closing):
+                if accesses := closing[rank]:  # else all of them were cancelled meanwhile
+                    member = self._shape.members[rank]
+                    sent = await self._service.access_in_fence(member.rank, member.slot, self._turn, accesses)
+                    awaited[rank] = [sent]
+                del closing[rank]  # told of again, an access would conflict with itself
+            await self.wait(awaited, "win.Fence")
+        except BaseException:
+            for rank, left in awaited.items():
+                for one in left:
+                    self._keep(rank, PendingOperation(one))
+            raise
+
+    def _take_back(self, closing: dict[int, Accesses]) -> None:
+        """Leave to the next call what a cancelled one has not done."""
+        for rank, later in self._accesses.items():
+            earlier = closing.setdefault(rank, later)
+            if earlier is not later:
+                for record in later:
+                    earlier.add(record)
+        self._accesses = closing
 
     def fenced(self) -> None:
         """Begin a new epoch of fences."""
         self._turn += 1
-        self._accesses.clear()
 
     # ------------------------------------------------------------------------------------- general active target epochs
 
     async def tell_exposure(self) -> None:
         """Tell the ranks that posted to this one what it has done to them."""
-        awaited: dict[int, list[Waitable]] = {}
-        for rank, accesses in self._accesses.items():
-            member = self._shape.members[rank]
-            awaited[rank] = [await self._service.access_in_exposure(member.rank, member.slot, accesses)]
-        if awaited:
+        while self._accesses:  # other tasks of this rank may add some meanwhile
+            told, self._accesses = self._accesses, {}
+            awaited: dict[int, list[Waitable]] = {}
+            for rank, accesses in told.items():
+                if accesses:
+                    member = self._shape.members[rank]
+                    awaited[rank] = [await self._service.access_in_exposure(member.rank, member.slot, accesses)]
             await self.wait(awaited, "win.Complete")
-        self._accesses.clear()
 
     # --------------------------------------------------------------------------------------------------- passive target
 
@@ -384,17 +402,23 @@ class Operations:
 
     async def flush(self, what: str, ranks: Sequence[int] | None = None) -> None:
         """Complete what was begun on some ranks, and let them forget it."""
-        await self.complete(what, ranks)
-        awaited: dict[int, list[Waitable]] = {}
-        for rank in list(self._told) if ranks is None else ranks:
-            if rank in self._told:
+        # What other tasks of this rank begin meanwhile is left to the next one.
+        chosen = list(self._accesses) if ranks is None else ranks
+        closing = {rank: self._accesses.pop(rank) for rank in chosen if rank in self._accesses}
+        told = set(self._told) if ranks is None else self._told.intersection(ranks)
+        try:
+            await self.complete(what, ranks)
+            self._told -= told
+            awaited: dict[int, list[Waitable]] = {}
+            for rank in sorted(told):
                 member = self._shape.members[rank]
                 awaited[rank] = [await self._service.forget(member.rank, member.slot)]
-        if awaited:
-            await self.wait(awaited, what)
-        for rank in list(self._accesses) if ranks is None else ranks:
-            self._told.discard(rank)
-            self._accesses.pop(rank, None)
+            if awaited:
+                await self.wait(awaited, what)
+        except BaseException:
+            self._told |= told
+            self._take_back(closing)
+            raise
 
     async def unlock(self, rank: int) -> None:
         """Give up the lock of a rank."""

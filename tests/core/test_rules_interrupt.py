@@ -675,3 +675,36 @@ def test_E8_a_program_that_catches_it_may_end_by_itself():
             return ep.now
 
     assert list(conduit.run(main, ranks=1, conduit="loggp").values) == [pytest.approx(1e-3)]
+
+
+@pytest.mark.parametrize("leaves", ["async with", "finally"])
+def test_an_interrupt_before_an_await_is_no_call_that_was_forgotten(leaves):
+    """What leaves the block makes a call, which would accuse the program of the one that was thrown away."""
+
+    async def main(ep):
+        @contextlib.asynccontextmanager
+        async def block():
+            try:
+                yield
+            finally:
+                await ep.poll()
+
+        def thrown_away():
+            ep.poll()
+            signal.raise_signal(signal.SIGINT)
+
+        await ep.attach()
+        if leaves == "async with":
+            async with block():
+                thrown_away()
+        try:
+            thrown_away()
+        finally:
+            await ep.poll()
+
+    with pytest.raises(KeyboardInterrupt) as found:
+        conduit.run(main, ranks=2, conduit="loggp")
+    error = found.value
+    while error is not None:
+        assert "never awaited" not in str(error)
+        error = error.__cause__ or error.__context__

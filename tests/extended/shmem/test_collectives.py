@@ -298,3 +298,34 @@ def test_a_collect_that_is_cancelled_between_its_two_exchanges_is_told():
     said = "pe.barrier_all: this team is broken: pe.collect was cancelled on rank 1 of the job at "
     with pytest.raises(conduit.BadRequest, match=f"(?m)^{said}"):
         shmem.run(main, pes=2, conduit="loggp")
+
+
+CALLS = {
+    "pe.broadcast": lambda pe, b, a: pe.broadcast(b, a, 0),
+    "pe.fcollect": lambda pe, b, a: pe.fcollect(b, a),
+    "pe.collect": lambda pe, b, a: pe.collect(b, a),
+    "pe.alltoall": lambda pe, b, a: pe.alltoall(b, a),
+    "pe.sum_reduce": lambda pe, b, a: pe.sum_reduce(b, a),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_that_is_cancelled_when_it_is_over_is_told(call):
+    """The PE would be one call ahead: what it calls next would be compared with what the others called before."""
+
+    async def main(pe):
+        a, b = await pe.ones(2, "i8"), await pe.zeros(4, "i8")
+        if pe.my_pe():
+            await pe.ep.compute(1e-3)  # all that it waits for has come by then
+            await pe.ep.poll()
+            with trio.CancelScope() as scope:
+                scope.cancel()
+                await CALLS[call](pe, b, a)
+            assert scope.cancelled_caught
+        else:
+            await CALLS[call](pe, b, a)
+        await pe.sum_reduce(b, a)
+
+    said = f"this team is broken: {call} was cancelled on rank 1 of the job at "
+    with pytest.raises(conduit.ConduitError, match=f"(?m)^all_reduce: {said}"):
+        shmem.run(main, pes=2, conduit="loggp")
