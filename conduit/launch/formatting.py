@@ -30,8 +30,20 @@ def refolded(error: BaseException) -> str:
     return "" if folded == plain else folded
 
 
+def take_guess_away(error: BaseException) -> None:
+    """Keep Python from adding a name that may be meant to an error of which a note says so already."""
+    if isinstance(error, AttributeError) and error.name:
+        no_such = f" has no {error.name}"
+        if any(no_such in note for note in getattr(error, "__notes__", ())):
+            del error.name  # by which Python looks for others like it
+    if isinstance(error, BaseExceptionGroup):
+        for each in error.exceptions:
+            take_guess_away(each)
+
+
 def _texts(error: BaseException) -> tuple[str, str]:
     """Return an error as Python shows it, and folded; the latter is "" where there is no terminal."""
+    take_guess_away(error)
     whole = TracebackException.from_exception(error)
     plain, width = "".join(whole.format()), terminal.room()
     return plain, "" if width is None else _folded(plain, set(_said(whole)), width)

@@ -156,6 +156,16 @@ def test_a_script_is_told_how_programs_of_its_front_end_are_run(script, source, 
     assert script(source)[-1] == said
 
 
+@pytest.mark.parametrize(("wrong", "meant"), [("sise", "size"), ("all_reduc", "all_reduce")])
+def test_a_name_that_is_nearly_right_is_guessed_once(script, wrong, meant):
+    body = f"async def main(ep):\n    (await Extended.attach(ep)).{wrong}\nconduit.run(main)\n"
+    assert script("import conduit\nfrom extended import Extended\n" + body)[-3:] == [
+        f"AttributeError: 'Extended' object has no attribute '{wrong}'",
+        "raised by rank 0 at 0.000410000 s",
+        f"Extended has no {wrong} (did you mean {meant}?)",
+    ]
+
+
 def test_an_error_that_is_not_of_this_package_is_shown_as_python_does(script):
     lines = script("import conduit\n1 / 0")
     assert lines[-1] == "ZeroDivisionError: division by zero"
