@@ -273,6 +273,10 @@ class Port(ABC):
         SystemExit carries an exit status and is no error.
         """
 
+    async def leave_if_ending(self) -> None:
+        """Raise in a job that is ending what every call raises there; in another do nothing, and let no time pass."""
+        return
+
     @abstractmethod
     def request_pass(self) -> None:
         """Make the next poll a pass, because `core.progress_due` has become true."""

@@ -64,8 +64,12 @@ async def _run(unused: Guard) -> Any:
     unused.clear()
     try:
         return await coroutine
-    except TypeError:
-        if inspect.isawaitable(coroutine):
+    except Exception as error:
+        endpoint = CURRENT.get()
+        if endpoint is not None:
+            # A program that catches all errors in a loop would be refused for ever, and never come to a wait.
+            await endpoint._port.leave_if_ending()
+        if not isinstance(error, TypeError) or inspect.isawaitable(coroutine):
             raise
         raise BadRequest(
             f"checked_call: the function that was decorated returned a {type(coroutine).__name__}, which cannot be "

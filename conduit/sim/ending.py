@@ -14,6 +14,7 @@ from conduit.sim.waiter import Ending
 ROUNDS = 100  # of letting one task out by force: waits within waits, or after one another
 MOST = 10_000  # of all tasks of a job
 SLEEPS = 10_000  # timeouts that a job which is ending waits for
+LEFT = "what caught all that was to end it was left where it stood (`except Exception:` lets it through)"
 THREADS_S = 5.0  # of real time, for calls of threads of a task that makes one after the other
 THREAD_CALLS = 10  # which are no more than a clean-up makes, however long they take
 
@@ -98,7 +99,7 @@ class SimulationEnd:
         self._count += 1
         forced = self._forced[task] = self._forced.get(task, 0) + 1
         if forced > ROUNDS or self._count > MOST:
-            self._tell(task, "what caught all that was to end it was left where it stood")
+            self._tell(task, LEFT)
             trio_private.leave_behind(task)
 
     def _tell(self, task: trio.lowlevel.Task, what: str) -> None:

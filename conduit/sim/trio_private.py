@@ -5,6 +5,7 @@ Each has a public fallback or a test that fails when Trio changes it (tests/sim/
 
 from __future__ import annotations
 
+import ctypes
 import math
 import random
 import threading
@@ -87,7 +88,8 @@ def throw(task: Any, error: BaseException) -> None:
     task._next_send_fn, task._next_send = task.coro.throw, error
 
 
-_left_behind: list[object] = []  # their coroutines, which would go on as they did if they were closed
+_kept = ctypes.pythonapi.Py_IncRef
+_kept.argtypes, _kept.restype = [ctypes.py_object], None
 
 
 def leave_behind(task: Any) -> None:
@@ -95,7 +97,7 @@ def leave_behind(task: Any) -> None:
     for nursery in task.child_nurseries:
         nursery.cancel_scope.cancel()
     task._child_nurseries.clear()
-    _left_behind.append(task.coro)
+    _kept(task.coro)  # for ever: closed, also as Python ends, it would go on as it did
     task._next_send_fn, task._next_send = _end_of_task, None
 
 

@@ -37,6 +37,7 @@ from conduit.simnet.untold import untold
 from conduit.simnet.waiting import Blocked, ForAllgather, ForPredicate, ForReturn, ForSlot
 
 CALLS = 1000  # after that many calls of a rank siblings and signals get their turn (I3)
+REFUSED = 100  # likewise of a job that is ending: few, since what catches all that ends it must be told a hundred times
 PASS = 10  # messages of one pass (P4)
 
 
@@ -369,9 +370,15 @@ class SimulatedPort(Port):
         else:
             await shielded(action)
 
+    async def leave_if_ending(self) -> None:
+        """Leave a job that is ending, as every call does."""
+        if self.kernel.ending:
+            await self.kernel.checkpoint(1)
+            raise Ending
+
     async def _checkpoint(self) -> None:
         """Give siblings, signals and threads their turn after many calls."""
-        await self.kernel.checkpoint(CALLS)
+        await self.kernel.checkpoint(REFUSED if self.kernel.ending else CALLS)
         if self.kernel.ending:
             raise Ending
 
@@ -549,7 +556,7 @@ class SimulatedPort(Port):
         """Begin a call: a cancellation point, and now and then a schedule point."""
         kernel = self.kernel
         if kernel.ending and self._calls > 0:
-            self._calls -= 1
+            self._calls = min(self._calls, REFUSED) - 1
             raise Ending
         if self.blocked:
             self.recheck(kernel.task)

@@ -301,6 +301,11 @@ class WallPort(Port):
         if self.clock.ending:
             raise WallEnding
 
+    async def leave_if_ending(self) -> None:
+        """Leave a job that is ending, as every call does."""
+        if self.clock.ending:
+            await self._enter()
+
     async def _poll_in_turn(self) -> None:
         """Make a pass in a call's own task, then what layers above want to send, then predicates."""
         self._pass()

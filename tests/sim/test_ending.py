@@ -238,7 +238,7 @@ def test_D6_what_catches_its_end_again_and_again_is_left_behind(inline, act, fai
         with pytest.raises(ValueError, match=r"^the reason") as caught:
             conduit.run(fails_while(loop), ranks=2, conduit=f"loggp:inline={inline}")
         notes = caught.value.__notes__[1:]
-        left = [note for note in notes if "what caught all that was to end it was left where it stood: task" in note]
+        left = [note for note in notes if f"{ending.LEFT}: task" in note]
         assert len(left) == count, notes
         forced = [note for note in notes if "by force" in note]
         assert len(left) + len(forced) == len(notes)
