@@ -35,6 +35,11 @@ def is_a(value: object) -> str:
     return f"is {'an' if name[0] in 'AEIOaeio' else 'a'} {name}"
 
 
+def to_install(extra: str) -> str:
+    """Return how to install what an extra of this package brings, from an index and from where its sources are."""
+    return f"pip install 'conduit-am[{extra}]', in a clone of the project pip install '.[{extra}]'"
+
+
 def plain(value: object) -> str:
     """Return how messages show a value: a function by its name, in one line, nothing by where it is in memory."""
     if isinstance(value, FunctionType):

@@ -123,6 +123,13 @@ def print_runs(
         rate: unit of the rates.
         columns: titles of those to show; none for all.
     """
+    _print_runs(console, runs, rate, columns)
+    there = dict.fromkeys(title for run in runs for title, _ in _columns(run, rate, single=len(runs) == 1))
+    if missing := [title for title in columns if title not in there]:
+        console.print(f"no figures here of {', '.join(missing)}; there are {', '.join(there)}", markup=False)
+
+
+def _print_runs(console: Console, runs: Sequence[ConduitResults], rate: Rate, columns: Collection[str]) -> None:
     away = tuple(title for title in COLUMNS if columns and title not in columns)
     names = [f"({number})" for number in range(1, len(runs) + 1)]
     if len(runs) == 1:

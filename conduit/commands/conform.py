@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from conduit.benchmarks.names import ConduitName
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch.registry import parse_spec
+from conduit.words import to_install
 
 PLUGIN = "conduit.conformance.plugin"
 
@@ -38,7 +39,7 @@ def conform(
     try:
         import pytest
     except ImportError:
-        raise ConduitError("the suite needs pytest; install it with: pip install 'conduit-am[conform]'") from None
+        raise ConduitError(f"the suite needs pytest; install it with: {to_install('conform')}") from None
     from conduit.conformance.pace import refuse_slow
     from conduit.conformance.suites import suite_folders
 

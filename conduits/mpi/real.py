@@ -49,7 +49,7 @@ def require() -> None:
     if find_spec("mpi4py") is None:
         raise ImportError(
             "mpi4py is not installed; pip install 'conduit-am[mpich]' brings it with a whole MPI, 'conduit-am[mpi]' "
-            "for an MPI that is there"
+            "for an MPI that is there; in a clone of the project '.[mpich]' and '.[mpi]'"
         )
 
 
@@ -75,8 +75,8 @@ def start_command(ranks: int, program: Sequence[str]) -> tuple[list[str], dict[s
     mpiexec = shutil.which("mpiexec", path=sysconfig.get_path("scripts")) or shutil.which("mpiexec")
     if mpiexec is None:
         raise BadRequest(
-            "this machine has no mpiexec, beside Python or on the PATH; pip install 'conduit-am[mpich]', or install an "
-            "MPI"
+            "this machine has no mpiexec, beside Python or on the PATH; pip install 'conduit-am[mpich]', in a clone of "
+            "the project pip install '.[mpich]', or install an MPI"
         )
     return [mpiexec, "-n", str(ranks), sys.executable, "-m", "mpi4py", *program], dict(_DEFAULTS)
 

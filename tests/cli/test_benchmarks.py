@@ -208,6 +208,15 @@ def test_columns_are_named_with_or_without_their_units(command, words):
     assert head == ["operation", "bytes", "average", "us", "MB/s"]
 
 
+def test_columns_of_which_there_are_no_figures_are_told():
+    for titles, said in ((("MB/s", "difference"), "MB/s, difference"), (("average us", "MB/s"), "MB/s"), ((), "")):
+        out = io.StringIO()
+        print_runs(Console(file=out, width=160), [run_of("sci", [record(nbytes=0)])], columns=titles)
+        last = out.getvalue().rstrip().splitlines()[-1]
+        assert last.startswith("no figures here") == bool(said)
+        assert not said or last == f"no figures here of {said}; there are total s, average us"
+
+
 def test_a_column_that_is_not_there_is_refused(command):
     assert command("testam", "--columns", "averge,MB/s") == (
         2,

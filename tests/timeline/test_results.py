@@ -215,7 +215,7 @@ def test_without_pandas_it_is_said_what_to_do(what, request, monkeypatch):
     with pytest.raises(
         ConduitError,
         match=rf"{name}\.to_frame needs pandas, which is not installed; install it with: pip install "
-        r"'conduit-am\[frame\]'",
+        r"'conduit-am\[frame\]', in a clone of the project pip install '\.\[frame\]'\Z",
     ):
         found.to_frame()
 

@@ -14,6 +14,7 @@ from conduit.errors import ConduitError
 from conduit.seeing.pictures.chart import BarPanel, LinePanel, MatrixPanel, Picture, StripPanel
 from conduit.seeing.pictures.legend import blocks, draw_legend
 from conduit.seeing.pictures.panels import draw_bars, draw_lines, draw_matrix, draw_strips, height_of
+from conduit.words import to_install
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,8 +53,7 @@ def check_drawing(command: str) -> None:
         import matplotlib  # noqa: F401
     except ImportError:
         raise ConduitError(
-            f"{command} needs matplotlib for its pictures; install it with: pip install 'conduit-am[plot]', "
-            "in a clone of the project pip install '.[plot]'"
+            f"{command} needs matplotlib for its pictures; install it with: {to_install('plot')}"
         ) from None
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import attrs
 
 from conduit.errors import ConduitError
+from conduit.words import to_install
 
 
 @attrs.frozen
@@ -57,7 +58,7 @@ class Table:
             pandas: Any = import_module("pandas")  # not by a statement: type checkers need not have it
         except ImportError:
             raise ConduitError(
-                f"{call} needs pandas, which is not installed; install it with: pip install 'conduit-am[frame]'"
+                f"{call} needs pandas, which is not installed; install it with: {to_install('frame')}"
             ) from None
         return pandas.DataFrame(list(self.rows), columns=list(self.columns))
 
