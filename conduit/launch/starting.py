@@ -316,8 +316,8 @@ class _Launcher:
             return
         ranks = self._who_fell()
         which = f"rank {ranks[0]}" if len(ranks) == 1 else f"one of the ranks {', '.join(map(str, ranks))}"
-        way, *others = {self._ways.get(rank) for rank in ranks}
-        self._tell_failure(f"the process of {which} has ended {_how(None if others else way)}")
+        ways = {rank: self._ways.get(rank) for rank in ranks}
+        self._tell_failure(f"the process of {which} has ended without an error of Python's, {_how(ways)}")
 
     def _tell_failure(self, text: str) -> None:
         """Say how the job has failed, which no rank could say."""
@@ -504,20 +504,37 @@ class _Reader:
             self._plain(self, whole + end)
 
 
-def _how(way: int | None) -> str:
-    """Return how a process has ended that has told no error, and what to do; `way` is as `os.wait` has it."""
-    where = ""
-    if way is None:
-        reason = "as by a signal, a crash in compiled code or os._exit"
-        where = "; of a crash Python tells where that was with PYTHONFAULTHANDLER=1 in the environment"
-    elif os.WIFSIGNALED(way):
-        number = os.WTERMSIG(way)
-        reason = f"by signal {signal.Signals(number).name if number in set(signal.Signals) else number}"
-        if number in _CRASHES:
-            where = "; with PYTHONFAULTHANDLER=1 in the environment Python tells where that was"
-    else:
-        reason = f"with status {os.WEXITSTATUS(way)}, as by os._exit"
-    return f"without an error of Python's, {reason}, and the job with it{where}"
+def _how(ways: Mapping[int, int | None]) -> str:
+    """Return how a process has ended that has told no error, and what to do.
+
+    Args:
+        ways: how the process of each rank that it may be has ended, as `os.wait` has it; None where that is not known.
+    """
+    by_way: dict[int | None, list[int]] = {}
+    for rank, way in ways.items():
+        by_way.setdefault(way, []).append(rank)
+    if None in by_way:
+        return (
+            "as by a signal, a crash in compiled code or os._exit, and the job with it; of a crash Python tells where "
+            "that was with PYTHONFAULTHANDLER=1 in the environment"
+        )
+    told = [(ranks, way) for way, ranks in by_way.items() if way is not None]
+    if len(told) > 1:  # each said, for which of them was the cause is not known
+        told.sort(key=lambda each: os.WIFSIGNALED(each[1]))
+        each = "; ".join(f"{named(ranks)} {_by(way)}" for ranks, way in told)
+        return f"and the job with it: {each} (a launcher ends the others by a signal)"
+    ((_, way),) = told
+    crash = os.WIFSIGNALED(way) and os.WTERMSIG(way) in _CRASHES
+    where = "; with PYTHONFAULTHANDLER=1 in the environment Python tells where that was" if crash else ""
+    return f"{_by(way)}, and the job with it{where}"
+
+
+def _by(way: int) -> str:
+    """Return how a process has ended, as `os.wait` has it, in words."""
+    if not os.WIFSIGNALED(way):
+        return f"with status {os.WEXITSTATUS(way)}, as by os._exit"
+    number = os.WTERMSIG(way)
+    return f"by signal {signal.Signals(number).name if number in set(signal.Signals) else number}"
 
 
 def _in_shared_memory(process: int) -> set[str]:

@@ -102,8 +102,17 @@ def test_who_has_left_is_not_known_where_the_system_does_not_tell(capfd, monkeyp
     assert told(capfd, ["waits", 0, "waits"], status) == f"the process of {ALL} has ended {UNKNOWN}\n"
 
 
-def test_another_status_may_be_what_the_end_of_others_has_made(capfd, ways_are_told):
-    assert told(capfd, ["waits", 15, -9], 9) == f"the process of {ALL} has ended {UNKNOWN}\n"
+def test_another_status_may_be_what_the_end_of_others_has_made_and_each_is_told(capfd, ways_are_told):
+    assert told(capfd, ["waits", 15, -9], 9) == (
+        f"the process of {ALL} has ended without an error of Python's, and the job with it: rank 1 with status 15, as "
+        "by os._exit; ranks 0, 2 by signal SIGKILL (a launcher ends the others by a signal)\n"
+    )
+
+
+def test_where_all_were_killed_nobody_knows_by_whom(capfd, ways_are_told):
+    assert told(capfd, ["waits", -9, "waits"], 9) == (
+        f"the process of {ALL} has ended without an error of Python's, by signal SIGKILL, and the job with it\n"
+    )
 
 
 def test_a_crash_goes_before_all_that(capfd, ways_are_told):
@@ -117,7 +126,10 @@ def test_nothing_is_said_of_a_job_that_has_ended_well(capfd):
 
 
 def test_after_a_result_a_good_end_says_nothing_of_its_rank(capfd, ways_are_told):
-    assert told(capfd, [0, -9, "waits"], 9, results=True) == f"the process of {ALL} has ended {UNKNOWN}\n"
+    assert told(capfd, [0, -9, "waits"], 9, results=True) == (
+        f"the process of {ALL} has ended without an error of Python's, and the job with it: rank 0 with status 0, as "
+        "by os._exit; ranks 1-2 by signal SIGKILL (a launcher ends the others by a signal)\n"
+    )
 
 
 def test_ranks_whose_processes_cannot_be_held_are_known_all_the_same(capfd, monkeypatch):
