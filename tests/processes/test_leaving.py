@@ -43,6 +43,8 @@ for number, way in ranks:
         os.waitpid(number, 0)
 for number, way in ranks:
     if way == "waits":
+        while not is_kept(number):
+            pass
         os.kill(number, signal.SIGKILL)
         os.waitpid(number, 0)
 os._exit({status})
