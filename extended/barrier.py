@@ -53,6 +53,8 @@ _UP, _DOWN = 62, 63  # step numbers of the signals inside a host; 62 steps would
 class BarrierMismatch(conduit.ConduitError):
     """Ranks gave different ids to one barrier; all ranks hear of it, and the barrier can be used again."""
 
+    __module__ = "extended"  # as programs import it, and as tracebacks are to name it
+
 
 class Agreement(IntEnum):
     """What the parts of a barrier that were merged so far say of its id."""

@@ -491,6 +491,9 @@ def _name(node: ast.AST) -> str:
 def _taken_by_index(failed: ProgramNode, node: ast.Subscript) -> str:
     """Say what to write where a program takes a part of an object of this project that is none of its own."""
     there = node.value
+    if failed.is_method(there):
+        given = "..." if isinstance(node.slice, ast.Slice | ast.Tuple) else ast.unparse(node.slice)
+        return f"{_shown(there)} is a method: call it, `{_shown(there)}({given})`"
     if isinstance(there, ast.Subscript):
         kind = type(failed.value(there.value))
         if "[][]" in getattr(kind, "_instead", {}):

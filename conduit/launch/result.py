@@ -16,6 +16,9 @@ from conduit.seeing.pictures import Table, shown
 from conduit.seeing.timeline import Timeline
 from conduit.words import many
 
+_SECONDS = "write `result.seconds`, the job's duration on its own clock"
+_VALUES = "write `result.values`, what each rank's main has returned"
+_COUNTS = "write `result.statistics[rank]`, the counts of a rank by name"
 _SHOWN = ("requests_sent", "replies_sent", "requests_handled", "replies_handled", "payload_bytes_sent")
 """Counts that notebooks show beside the values; the others fold out."""
 
@@ -46,6 +49,9 @@ class Result:
     trace: Timeline | None = attrs.field(default=None, repr=False, eq=False)
 
     _instead: ClassVar = {
+        **dict.fromkeys(("time", "elapsed", "now", "duration", "makespan"), _SECONDS),
+        **dict.fromkeys(("value", "results", "returned", "outputs"), _VALUES),
+        **dict.fromkeys(("stats", "counts", "counters"), _COUNTS),
         "[]": "write `result.values[rank]` for what a rank has returned",
         "for": "write `result.values` for what the ranks have returned",
     }

@@ -91,6 +91,8 @@ def name_algorithms(names: Iterable[str]) -> None:
 class CollectiveMismatch(conduit.ConduitError):
     """Ranks made different calls where one collective was expected; the message names two ranks and their calls."""
 
+    __module__ = "extended"  # as programs import it, and as tracebacks are to name it
+
 
 class Signature(NamedTuple):
     """One call's signature.

@@ -363,6 +363,8 @@ LINES = {
     ),
     SHMEM + "await pe.my_pe()": "pe.my_pe() is a plain call, which never waits: write it without `await`",
     SHMEM + "pe.my_pe + 1": "pe.my_pe is a method: call it, `pe.my_pe()`",
+    UPC + "await a.read[0]": "a.read is a method: call it, `a.read(0)`",
+    UPC + "a.read[1:3]": "a.read is a method: call it, `a.read(...)`",
     EXTENDED + "await x.barrier": "x.barrier is a method: call it, `await x.barrier()`",
     EXTENDED + "with x.lock('a'):\n        pass": "to enter it may take time: write `async with x.lock('a'):`",
     EXTENDED + "async with x.barrier():\n        pass": "write `await x.barrier()`, without `with`",
@@ -694,7 +696,7 @@ LINES = {
         "call t.wait first"
     ),
     UPC + "await t.notify(t.MYTHREAD)\n    await t.wait()": (
-        "extended.barrier.BarrierMismatch: t.wait: threads gave ids 0 and 1 to one barrier, this one 0; give the same "
+        "extended.BarrierMismatch: t.wait: threads gave ids 0 and 1 to one barrier, this one 0; give the same "
         "id on every thread, or None"
     ),
     UPC + "await t.all_reduce(a, 'sum')": "t.all_reduce takes (dst, src, op='sum')",
@@ -1404,7 +1406,7 @@ def test_other_counts_in_a_collective_call_of_mpi_are_told_what_to_do(shown):
 
 def test_no_handler_of_a_layer_is_named(shown):
     lines = shown(EXTENDED + "await (x.broadcast([1, 2]) if ep.rank == 0 else x.all_reduce(3))")
-    assert "extended.collectives.signature.CollectiveMismatch: collective call 1 of their team: " in lines[-2]
+    assert "extended.CollectiveMismatch: collective call 1 of their team: " in lines[-2]
     assert lines[-1].startswith("raised by rank ")
 
 

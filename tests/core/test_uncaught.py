@@ -80,6 +80,18 @@ FOR_TRIO = (
             "r is a Result: write `r.values` for what the ranks have returned",
         ),
         (
+            f"import conduit\n{MAIN}r = conduit.run(main)\nr.elapsed",
+            "Result has no elapsed; write `r.seconds`, the job's duration on its own clock",
+        ),
+        (
+            f"import conduit\n{MAIN}r = conduit.run(main)\nr.returned",
+            "Result has no returned; write `r.values`, what each rank's main has returned",
+        ),
+        (
+            f"import conduit\n{MAIN}r = conduit.run(main)\nr.stats",
+            "Result has no stats; write `r.statistics[rank]`, the counts of a rank by name",
+        ),
+        (
             "import conduit\nconduit.MPI",
             "AttributeError: module 'conduit' has no attribute 'MPI'; write `from conduits.mpi import MPI`",
         ),

@@ -83,3 +83,24 @@ def test_a_limit_in_virtual_time_is_refused(shell):
     assert done.status == 2
     assert "stall_limit=2.0 is for ranks that are processes" in done.err
     assert "a deadlock is found at once" in done.err
+
+
+def test_who_has_not_come_to_attach_is_named_first(run_program):
+    done = run_program(
+        """
+async def main(ep):
+    if ep.rank == 1:
+        await ep.block_until(lambda: False, what="Godot")
+    await ep.attach()
+""",
+        ranks=3,
+        options=("--stall-limit", "2s"),
+    )
+    assert done.status == 1
+    first, second, *_, third = [line for line in done.err.splitlines() if "program.py" in line]
+    assert first.startswith("rank 1: ")
+    assert "program.py:4 in main: waits for Godot since " in first
+    for rank, line in ((0, second), (2, third)):
+        waits = "waits for every rank to come to attach, which rank 1 must bring about, since "
+        assert line.startswith(f"rank {rank}: ")
+        assert f"program.py:5 in main: {waits}" in line

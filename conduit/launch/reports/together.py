@@ -1,4 +1,7 @@
-"""What only all ranks together know of waits: who has not come to one, who is in others, which requests hold a slot."""
+"""What only all ranks together know of waits: who has not come to one, who is in others, which requests hold a slot.
+
+Of an attach on real processes no rank knows who else has come; on simulated ones each does.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import attrs
 from conduit.contract import Awaited, Participation
 from conduit.core import written
 from conduit.launch.reports.graph import pattern
-from conduit.launch.reports.records import HeldRecord, RankRecord, SourceLine, WaitRecord
+from conduit.launch.reports.records import HeldRecord, RankRecord, SourceLine, TaskRecord, WaitRecord
 from conduit.launch.reports.words import common, named
 
 _MOST = 4  # calls that are named
@@ -17,8 +20,9 @@ _MOST = 4  # calls that are named
 
 def complete(ranks: Sequence[RankRecord]) -> tuple[RankRecord, ...]:
     """Return the ranks, their waits with what the records of the others tell of them."""
-    missing, held = _Missing(ranks), _Held(ranks)
-    return tuple(_evolve(_evolve(rank, rank.parts, missing), True, held) for rank in ranks)
+    attached, missing, held = _Attached(ranks), _Missing(ranks), _Held(ranks)
+    told = (_evolve(_evolve(rank, True, attached), rank.parts, missing) for rank in ranks)
+    return tuple(_evolve(rank, True, held) for rank in told)
 
 
 @attrs.define
@@ -108,6 +112,22 @@ def _evolve(rank: RankRecord, any_of_it: object, told: Callable[[RankRecord, Wai
         return rank
     tasks = [task if task.wait is None else attrs.evolve(task, wait=told(rank, task.wait)) for task in rank.tasks]
     return attrs.evolve(rank, tasks=tuple(tasks))
+
+
+class _Attached:
+    """Names those that have not come to attach, where the wait itself cannot."""
+
+    def __init__(self, ranks: Sequence[RankRecord]) -> None:
+        self._absent = tuple(rank.rank for rank in ranks if not any(map(_in_attach, rank.tasks)))
+
+    def __call__(self, rank: RankRecord, wait: WaitRecord) -> WaitRecord:
+        if wait.kind != Awaited.ATTACH.value or wait.ranks:
+            return wait
+        return attrs.evolve(wait, ranks=self._absent)
+
+
+def _in_attach(task: TaskRecord) -> bool:
+    return task.wait is not None and task.wait.kind == Awaited.ATTACH.value
 
 
 class _Missing:

@@ -106,7 +106,8 @@ class Request:
         return hash(id(self._plain))
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._what or 'null'}>"
+        over = f"null, was {self._what}" if self._what else "null"
+        return f"<{type(self).__name__} {over if self._plain is None else self._what}>"
 
     # -- one -------------------------------------------------------------------------------------------
 
