@@ -634,3 +634,15 @@ def test_a_persistent_request_that_is_under_way_is_not_begun(library):
         await request.Wait()
 
     two(main, library)
+
+
+def test_a_request_that_is_over_says_so(library):
+    async def main(comm):
+        call = comm.Isend if comm.rank == 0 else comm.Irecv
+        request = await call(np.zeros(4), 1 - comm.rank, 3)
+        before = repr(request)
+        await request.Wait()
+        return before, repr(request), repr(MPI.REQUEST_NULL)
+
+    what = "MPI Isend to rank 1, tag 3, on MPI_COMM_WORLD"
+    assert two(main, library).values[0] == (f"<Request {what}>", f"<Request null, was {what}>", "<Request null>")
