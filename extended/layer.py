@@ -151,6 +151,10 @@ class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap, Team):
         **dict.fromkeys(("wait", "wait_syncnb"), "`await` the handle itself, several by `await x.wait_all(handles)`"),
         **dict.fromkeys(("mynode", "my_rank", "me", "my_pe"), "write `x.rank`"),
         **dict.fromkeys(("nodes", "n_ranks", "nranks", "n_pes"), "write `x.size`"),
+        **dict.fromkeys(
+            ("fetch_add", "atomic_add", "fetch_and_add", "compare_swap", "compare_and_swap", "atomics"),
+            "write `await x.atomic(dtype).fetch_add(dest, offset, value)`, or another of its operations",
+        ),
         "all_alloc[]": "an offset in every rank's segment; an array there is `ep.segment[{0}:{0} + nbytes].view('f8')`"
         "; arrays that take an index have UPC and SHMEM",
         "unlock": "write `await x.lock(name).release()`, or `async with x.lock(name):` around what it is held for",

@@ -365,6 +365,8 @@ LINES = {
     SHMEM + "pe.my_pe + 1": "pe.my_pe is a method: call it, `pe.my_pe()`",
     UPC + "await a.read[0]": "a.read is a method: call it, `a.read(0)`",
     UPC + "a.read[1:3]": "a.read is a method: call it, `a.read(...)`",
+    EXTENDED + "await x.fetch_add(1, 8, 5)": "Extended has no fetch_add; write `await x.atomic(dtype).fetch_add(dest, "
+    "offset, value)`, or another of its operations",
     EXTENDED + "await x.barrier": "x.barrier is a method: call it, `await x.barrier()`",
     EXTENDED + "with x.lock('a'):\n        pass": "to enter it may take time: write `async with x.lock('a'):`",
     EXTENDED + "async with x.barrier():\n        pass": "write `await x.barrier()`, without `with`",
