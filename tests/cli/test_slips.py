@@ -235,6 +235,9 @@ LINES = {
         "extended.upc.errors.NotAwaited: a[i][j] = v would write into a copy of what is read; write `a[i, j] = v` into "
         "the array"
     ),
+    MPI + "await comm.Split(None)": (
+        "conduit.errors.BadRequest: Comm.Split: color=None; for a rank that is to be in none write MPI.UNDEFINED"
+    ),
     MPI + "await comm.barrier()": (
         "conduit.errors.BadRequest: comm.barrier: names begin with a capital here; write `await comm.Barrier()`"
     ),

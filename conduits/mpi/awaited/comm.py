@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import Any
 
-from conduit import checked_call
+from conduit import BadRequest, checked_call
 from conduits.mpi.awaited.buffers import span, whole
 from conduits.mpi.awaited.collective import Beginning, Collective
 from conduits.mpi.awaited.group import Group
@@ -22,6 +22,8 @@ _CONTEXT = Struct("<Q")
 
 
 def _splitting(self: Comm, color: int = 0, key: int = 0) -> tuple[Any, ...]:
+    if color is None:
+        raise BadRequest("Comm.Split: color=None; for a rank that is to be in none write MPI.UNDEFINED")
     number = whole(color, "Comm.Split: color", low=-(1 << 62))
     if number < 0 and number != UNDEFINED:
         raise MpiError(ErrorClass.ERR_ARG, f"Comm.Split: color={number} is negative; use 0 or more, or MPI.UNDEFINED")
