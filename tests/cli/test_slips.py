@@ -236,7 +236,7 @@ LINES = {
         "the array"
     ),
     MPI + "await comm.Split(None)": (
-        "conduit.errors.BadRequest: Comm.Split: color=None; for a rank that is to be in none write MPI.UNDEFINED"
+        "conduit.errors.BadRequest: comm.Split: color=None; for a rank that is to be in none write MPI.UNDEFINED"
     ),
     MPI + "await comm.barrier()": (
         "conduit.errors.BadRequest: comm.barrier: names begin with a capital here; write `await comm.Barrier()`"
