@@ -1,6 +1,7 @@
-"""Call commands inside this process, and install conduits and commands for one test."""
+"""Call commands inside this process, run programs that fail, and install conduits and commands for one test."""
 
 import sys
+import textwrap
 from importlib.metadata import EntryPoint
 from types import ModuleType
 from typing import NamedTuple
@@ -28,6 +29,21 @@ def command(capsys, monkeypatch):
         return Outcome(status, out, err)
 
     return run
+
+
+@pytest.fixture
+def shown(command, tmp_path, monkeypatch):
+    """Run a program that fails; return the lines that are printed."""
+    monkeypatch.chdir(tmp_path)
+
+    def write_and_run(source, *words):
+        (tmp_path / "prog.py").write_text(textwrap.dedent(source))
+        conduit = "mpi:library=scampi" if "conduits.mpi" in source else "loggp"
+        status, _, err = command("run", "prog.py", "--conduit", conduit, *words)
+        assert status == 1, err
+        return err.splitlines()
+
+    return write_and_run
 
 
 @pytest.fixture

@@ -83,21 +83,6 @@ OF_BEGINNERS = [
 ]
 
 
-@pytest.fixture
-def shown(command, tmp_path, monkeypatch):
-    """Run a program that fails; return the lines that are printed."""
-    monkeypatch.chdir(tmp_path)
-
-    def write_and_run(source, *words):
-        (tmp_path / "prog.py").write_text(textwrap.dedent(source))
-        conduit = "mpi:library=scampi" if "conduits.mpi" in source else "loggp"
-        status, _, err = command("run", "prog.py", "--conduit", conduit, *words)
-        assert status == 1, err
-        return err.splitlines()
-
-    return write_and_run
-
-
 ALONE = (
     "this line makes a lock and does not take it, so it locks nothing; write `async with {0}:`, or `await "
     "{0}.acquire()` and `await {0}.release()`"
