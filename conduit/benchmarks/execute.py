@@ -334,10 +334,12 @@ def _run(
 def _lowered(program: Program, spec: Spec, parameters: Parameters) -> list[str]:
     """Say where the largest size that the user gave is above what the conduit's messages hold."""
     found = program.limits(parameters, spec.cls.limits(spec.options))
+    low, high = parameters.min_size, parameters.max_size
     return [
-        f"no {what} holds more than {most} bytes here: max_size lowered for these"
+        f"no {what} holds more than {most} bytes here: "
+        + ("max_size lowered for these" if most >= low else f"from {low} on there are none")
         for what, most in found.items()
-        if most < parameters.max_size
+        if most < high
     ]
 
 
