@@ -455,7 +455,8 @@ def test_a_size_that_was_given_is_not_cut_in_silence(testam, install, words, not
 
 
 def test_sections_that_a_size_leaves_out_are_told(testam):
-    outcome, _ = testam("--conduit", "sci", *"--sections AB --min-size 5000 --max-size 6000 --iterations 1".split())
+    sizes = ["--min-size", "5000", "--max-size", "6000"]
+    outcome, _ = testam("--conduit", "sci", "--sections", "AB", *sizes, "--iterations", "1")
     assert outcome.status == 0
     assert "  note: no medium message holds more than 2048 bytes here: from 5000 on there are none" in outcome.out
 
