@@ -148,11 +148,20 @@ def of(dtype: np.dtype[Any], what: str, *, combined: bool = False) -> Datatype:
 def _instead(dtype: np.dtype[Any], combined: bool) -> str:
     """Return what to give for an array of a dtype that MPI does not have."""
     if not combined:
-        return "give one explicitly, as [array.view(numpy.uint8), MPI.BYTE]"
+        return "give one explicitly, as [array, MPI.BYTE]"
     known = {"f": "float32", "M": "int64", "m": "int64"}.get(dtype.kind)
     if known is not None:
         return f"reduce array.{'astype' if dtype.kind == 'f' else 'view'}(numpy.{known})"
+    if pair := _pair_like(dtype):
+        return f"give one explicitly, as [array, MPI.{pair}]"
     return "reduce an array of numbers"
+
+
+def _pair_like(dtype: np.dtype[Any]) -> str:
+    """Return the name of the pairs that lie as the elements of a structured array, whatever its fields are called."""
+    lies = None if dtype.names is None else [dtype.fields[name][:2] for name in dtype.names]  # type: ignore[index]
+    pairs = {name: each.dtype for name, each in BY_NAME.items() if each.is_pair and each.extent == dtype.itemsize}
+    return next((name for name, its in pairs.items() if [its.fields[each][:2] for each in its.names] == lies), "")  # type: ignore[index,union-attr]
 
 
 def named(text: str, what: str) -> Datatype:
