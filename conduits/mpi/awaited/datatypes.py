@@ -5,11 +5,12 @@ C's, those of fixed width, bytes, and the pairs of a value and an index that MAX
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from conduit import BadRequest
+from conduits.mpi.awaited import not_here
 
 _GROUPS = {"i": "integer", "u": "integer", "f": "floating point", "b": "logical", "c": "complex"}
 """By numpy's kind, where no other is given: MPI 4.0, section 6.9.2."""
@@ -26,6 +27,8 @@ class Datatype:
         group: of those that MPI's operators are defined by: "integer", "floating point", "logical", "complex", "byte",
             "pair", or "character", which has none.
     """
+
+    _instead: ClassVar = not_here.OF_DATATYPES
 
     __slots__ = ("dtype", "extent", "group", "name", "size")
 
@@ -68,14 +71,6 @@ class Datatype:
     def __repr__(self) -> str:
         return f"<Datatype {self.name}>"
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("Create_") or name in ("Commit", "Dup"):
-            raise BadRequest(
-                f"Datatype.{name}: derived datatypes are not here; send a contiguous copy (numpy.ascontiguousarray), "
-                "or the bytes"
-            )
-        raise AttributeError(f"'Datatype' object has no attribute {name!r}")
-
 
 def _pair(value: str) -> np.dtype[Any]:
     return np.dtype([("value", value), ("index", "i4")], align=True)
@@ -115,6 +110,10 @@ BY_NAME |= {
     "SINT16_T": BY_NAME["INT16_T"],
     "SINT32_T": BY_NAME["INT32_T"],
     "SINT64_T": BY_NAME["INT64_T"],
+    "SIGNED_SHORT": BY_NAME["SHORT"],
+    "SIGNED_INT": BY_NAME["INT"],
+    "SIGNED_LONG": BY_NAME["LONG"],
+    "SIGNED_LONG_LONG": BY_NAME["LONG_LONG"],
 }
 _BY_CODE = {
     BY_NAME[name].dtype.str: BY_NAME[name]

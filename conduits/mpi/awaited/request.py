@@ -10,6 +10,7 @@ import trio
 
 from conduit import BadRequest, checked_call
 from conduit.words import is_a
+from conduits.mpi.awaited import not_here
 from conduits.mpi.awaited.buffers import Span, span
 from conduits.mpi.awaited.process import Process, RequestPlace
 from conduits.mpi.awaited.status import UNDEFINED, Status, fill_status
@@ -39,6 +40,8 @@ class Request:
     """
 
     _instead: ClassVar = {
+        "await": "write `await request.Wait()`",
+        **not_here.OF_REQUESTS,
         **{
             name: f"write `await MPI.Request.{call}(requests)`"
             for call in ("Waitall", "Waitany", "Waitsome", "Testall", "Testany", "Testsome")
@@ -363,6 +366,8 @@ class MatchedMessage:
     Args:
         message: one to be the same as; None: the null handle.
     """
+
+    _instead: ClassVar = not_here.OF_MESSAGES
 
     __slots__ = ("_plain", "_process", "_what")
 

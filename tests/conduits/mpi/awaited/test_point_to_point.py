@@ -537,7 +537,6 @@ def test_what_waits_for_any_and_for_some(library):
         (lambda comm: MPI.COMM_NULL.Send(b"", 1), MPI.Exception, MPI.ERR_COMM, "null"),
         (lambda comm: comm.send(b"", 1), conduit.BadRequest, None, "Comm.send: calls that pickle.*`await comm.Send"),
         (lambda comm: MPI.Request.Waitall([comm]), conduit.BadRequest, None, r"requests\[0\] is an? \w+, no request"),
-        (lambda comm: MPI.DOUBLE.Create_vector(1, 1, 1), conduit.BadRequest, None, "derived datatypes"),
     ],
 )
 def test_wrong_arguments_are_refused_at_the_call(call, kind, error_class, match):
