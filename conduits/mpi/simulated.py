@@ -189,12 +189,10 @@ class SimulatedMpiPort(SimulatedPort):
         transport: what the port polls.
         warn: tells the user something, where the program is one of MPI alone.
         last_sends: of the program, the last ones: where each was made, communicator, destination and tag.
-        knows_sends: whether all are there.
     """
 
     OBSERVED = (_TellsCalls,)
     warn: Callable[[str], None] | None = None
-    knows_sends = True
     last_sends: deque[tuple[Any, TransferComm, int, int]] = _NONE_SENT
     _process: SimulatedProcess | None = None  # until the job is over
     conduit: SimulatedMpi
@@ -323,7 +321,7 @@ class SimulatedMpiPort(SimulatedPort):
         places = [
             place for place, comm, to, by in self.last_sends if to == dest and by == tag and comm.plain is world
         ]  # fmt: skip
-        if not self.knows_sends or len(places) < count:
+        if len(places) < count:
             return []
         return list(dict.fromkeys(map(_line, places[len(places) - count :])))
 
@@ -649,10 +647,6 @@ class SimulatedProcess(Process):
     def has_sent(self, comm: TransferComm, call: str, dest: int, tag: int) -> None:
         """Take note of a send of the program's that has begun, but for `Send`, which does so by itself."""
         self._note((RequestPlace.here(call), comm, dest, tag))
-
-    def sends_again(self) -> None:
-        """Take note that the program has made persistent sends: which sends are the last ones is not known then."""
-        self._port.knows_sends = False
 
     async def poll(self) -> None:
         """Poll once."""

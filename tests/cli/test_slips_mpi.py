@@ -22,9 +22,38 @@ SLIPS = {
     ),
     MPI + "MPI.INTEGER": "conduits.mpi.MPI has no INTEGER; Fortran's datatypes are not here; write `MPI.INT`",
     OTHER + "r = await comm.Isend(b, other)\n    await r": "r is a Request, which is no call: write `await r.Wait()`",
+    **{
+        OTHER + f"p = comm.{call}(b, other)\n    await p.Start()\n    await p.Start()": (
+            "conduits.mpi.errors.MpiError: p.Start: this request is active: it was started at prog.py:8; `await` its "
+            "Wait() before it is started again"
+        )
+        for call in ("Send_init", "Recv_init")
+    },
 }
 
 
 @pytest.mark.parametrize(("program", "said"), SLIPS.items())
 def test_a_slip_is_told_what_to_write(shown, program, said):
     assert said in shown(program)
+
+
+@pytest.mark.parametrize("call", ["Send_init", "Recv_init"])
+def test_a_persistent_request_that_was_started_and_never_waited_for_is_warned_of(
+    command, tmp_path, monkeypatch, call
+):  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(
+        f"""{OTHER}p, q = comm.{call}(b, other), comm.{call}(b, other, tag=2)
+    for _ in range(2):
+        await p.Start()
+        await {"comm.Recv(b, other)" if call == "Send_init" else "comm.Send(b, other)"}
+        await p.Wait()
+    await MPI.Prequest.Startall([q])
+"""
+    )
+    outcome = command("run", "prog.py", "--conduit", "mpi:library=scampi")
+    assert outcome.status == 0
+    assert (
+        f"warning from ranks 0-1: 1 request of {call}, begun at prog.py:12, never waited for: `await` the Wait() of "
+        "each, or give them to MPI.Request.Waitall\n"
+    ) in outcome.err

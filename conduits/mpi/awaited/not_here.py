@@ -103,14 +103,14 @@ OF_DATATYPES: Mapping[str, str] = {
     ),
 }  # fmt: skip
 
-_BY_ITSELF = "leave it out: MPI has begun when main is called, and ends after it"
+_BEGAN = "leave it out: MPI has begun when main is called, and ends after it"
 _FORTRAN = "Fortran's datatypes are not here; write {}"
 _CXX = "C++'s datatypes are not here; write `MPI.{}`"
 _WIDE = "it is not here; send it as bytes, [array, MPI.BYTE]"
 
 OF_MPI: Mapping[str, str] = {
     **dict.fromkeys(
-        ("Init", "Init_thread", "Finalize", "Is_initialized", "Is_finalized", "Query_thread", "Is_thread_main"), _BY_ITSELF
+        ("Init", "Init_thread", "Finalize", "Is_initialized", "Is_finalized", "Query_thread", "Is_thread_main"), _BEGAN
     ),
     **dict.fromkeys(
         ("THREAD_SINGLE", "THREAD_FUNNELED", "THREAD_SERIALIZED", "THREAD_MULTIPLE"),

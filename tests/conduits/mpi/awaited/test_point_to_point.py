@@ -628,7 +628,7 @@ def test_a_persistent_request_that_is_under_way_is_not_begun(library):
             return
         request = comm.Ssend_init(bytes(1000), 1)
         await request.Start()
-        with pytest.raises(MPI.Exception, match="Start: this request is under way"):
+        with pytest.raises(MPI.Exception, match="Start: this request is active"):
             await request.Start()
         await request.Wait()
 
