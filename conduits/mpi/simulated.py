@@ -40,6 +40,7 @@ MAX_LONG = 1 << 30
 _WAKE = 3 << 20  # as the core logs it
 _SENDS = 256  # of a rank that are known
 _LINES = 3  # that one line of a warning names
+_READY = ("Rsend", "Irsend", "Rsend_init")
 _STEPS = 10  # of the library in one pass, as messages
 _T = TypeVar("_T")
 
@@ -324,6 +325,26 @@ class SimulatedMpiPort(SimulatedPort):
         if len(places) < count:
             return []
         return list(dict.fromkeys(map(_line, places[len(places) - count :])))
+
+    def ready_sends_at(self, source: int, context: int, tag: int) -> list[str]:
+        """Return the lines of a rank's last ready sends to this one by a context and a tag; [] where they are many."""
+        sender = self.conduit.ports[source]
+        assert isinstance(sender, SimulatedMpiPort)
+        lines = {
+            _line(place): None
+            for place, comm, to, by in sender.last_sends
+            if isinstance(place, RequestPlace)
+            and place.call in _READY
+            and by == tag
+            and _leads(comm, to, context, self)
+        }
+        return list(lines) if len(lines) <= _LINES else []
+
+
+def _leads(comm: TransferComm, dest: int, context: int, port: SimulatedMpiPort) -> bool:
+    """Say whether a send goes to a rank by a context; not where its communicator was freed."""
+    plain = comm.plain
+    return plain is not None and plain.context == context and plain.group[dest] == port.rank
 
 
 def _line(place: Any) -> str:

@@ -57,3 +57,17 @@ def test_a_persistent_request_that_was_started_and_never_waited_for_is_warned_of
         f"warning from ranks 0-1: 1 request of {call}, begun at prog.py:12, never waited for: `await` the Wait() of "
         "each, or give them to MPI.Request.Waitall\n"
     ) in outcome.err
+
+
+@pytest.mark.parametrize(
+    "send", ["comm.Rsend(b, other)", "comm.Irsend(b, other)", "MPI.Prequest.Startall([comm.Rsend_init(b, other)])"]
+)
+def test_a_ready_send_without_its_receive_is_told_with_its_line(shown, send):
+    program = (
+        f"{OTHER}comm = await comm.Dup()\n    if comm.rank == 0:\n        await {send}\n        "
+        "await comm.Send(b, other)\n    await comm.Recv(b, other, tag=1)"
+    )
+    assert (
+        "conduits.mpi.errors.MpiError: a ready send of rank 0 to rank 1 with tag 0, sent at prog.py:9, has found no "
+        "receive there; begin the receive first and let the sender know, or use a standard send"
+    ) in shown(program)
