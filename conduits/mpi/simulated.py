@@ -7,6 +7,7 @@ without any.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, deque
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import cache
@@ -361,7 +362,7 @@ def _senders_wait(port: SimulatedMpiPort) -> dict[tuple[int, int], int]:
     found = {}
     for (source, tag), count in port.library.engine.unexpected_by().items():
         waits = [wait.what for wait in port.conduit.ports[source].waits() if port.rank in wait.ranks]
-        if sum(" to rank " in what and f", tag {tag}, on " in what for what in waits) >= count:
+        if sum(re.search(rf" to rank \d+, tag {tag}, on ", what) is not None for what in waits) >= count:
             found[source, tag] = count
     return found
 

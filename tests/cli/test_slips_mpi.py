@@ -71,3 +71,31 @@ def test_a_ready_send_without_its_receive_is_told_with_its_line(shown, send):
         "conduits.mpi.errors.MpiError: a ready send of rank 0 to rank 1 with tag 0, sent at prog.py:9, has found no "
         "receive there; begin the receive first and let the sender know, or use a standard send"
     ) in shown(program)
+
+
+@pytest.mark.parametrize(
+    "call", ["Sendrecv(b, other, 1, b.copy(), other, 2)", "Sendrecv_replace(b, other, 1, other, 2)"]
+)
+def test_a_message_of_a_sendrecv_that_no_receive_asks_for_is_in_the_report(shown, call):
+    lines = shown(f"{OTHER}await comm.{call}")
+    assert [line.partition(", since ")[0] for line in lines[-4:]] == [
+        *(
+            f"rank {rank}: prog.py:7 in main: waits for MPI {call.partition('(')[0]} from rank {1 - rank}, tag 2, on "
+            f"MPI_COMM_WORLD, which rank {1 - rank} must bring about"
+            for rank in range(2)
+        ),
+        *(
+            f"    rank {rank}: 1 message from rank {1 - rank}, tag 1, on MPI_COMM_WORLD, sent at prog.py:7: no receive "
+            "asks for it"
+            for rank in range(2)
+        ),
+    ]
+
+
+def test_of_a_message_that_a_sendrecv_waits_to_send_its_wait_tells(shown):
+    lines = shown(f"{OTHER}b = np.zeros(1000000)\n    await comm.Sendrecv(b, other, 1, b.copy(), other, 2)")
+    assert [line.partition(", since ")[0] for line in lines[-2:]] == [
+        f"rank {rank}: prog.py:8 in main: waits for MPI Sendrecv to rank {1 - rank}, tag 1, on MPI_COMM_WORLD and from "
+        f"rank {1 - rank}, tag 2, on MPI_COMM_WORLD, which rank {1 - rank} must bring about"
+        for rank in range(2)
+    ]

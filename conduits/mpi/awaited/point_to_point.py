@@ -275,7 +275,10 @@ class PointToPoint(CommBase):
         receive, send = await process.call(begin)
         process.has_sent(self, call, dest, sendtag)
         if not (receive.over and send.over):
-            words = f"{self._sends(call, dest, sendtag)} and {self._receives('', source, recvtag)[5:]}"
+            words = self._receives(call, source, recvtag)
+            if not send.over:
+                gives = self._sends(call, dest, sendtag)
+                words = gives if receive.over else f"{gives} and {self._receives('', source, recvtag)[5:]}"
             ranks = [*self.ranks_of(dest), *self.ranks_of(source)]
 
             def over() -> bool:
