@@ -373,11 +373,14 @@ def _of_collectives(port: SimulatedMpiPort) -> tuple[int, list[tuple[int, str]]]
     for context, count in engine.unexpected_counts().items():
         calls = list(port.conduit.same_calls.open_on(context - HIDDEN, port.rank))
         if any(
-            wait.what == what for what, came, _ in calls for each in came for wait in port.conduit.ports[each].waits()
+            wait.what == what
+            for came, _ in calls
+            for each, what in came.items()
+            for wait in port.conduit.ports[each].waits()
         ):
             waited += count
         elif len(calls) == 1:
-            others.append((count, f"{many(count, 'message')} of {calls[0][2]}"))
+            others.append((count, f"{many(count, 'message')} of {calls[0][1]}"))
     return waited, others
 
 

@@ -99,3 +99,38 @@ def test_of_a_message_that_a_sendrecv_waits_to_send_its_wait_tells(shown):
         f"rank {1 - rank}, tag 2, on MPI_COMM_WORLD, which rank {1 - rank} must bring about"
         for rank in range(2)
     ]
+
+
+def test_communicators_are_told_apart_by_the_lines_that_make_them(shown):
+    source = f"""{MPI}c = await comm.Dup()
+    d = await comm.Dup()
+    await (c if comm.rank else d).Barrier()
+"""
+    lines = shown(source, "--ranks", "3")
+    made = "MPI Barrier of all on a duplicate of MPI_COMM_WORLD (made at prog.py:{})"
+    assert lines[-1] == (
+        f"rank 0 is in {made.format(7)} at prog.py:8, ranks 1-2 are in {made.format(6)} at prog.py:8: all of them must "
+        "make the same calls in the same order"
+    )
+    assert f"rank 1: prog.py:8 in main: waits for {made.format(6)}, to which rank 0 has not come, since " in lines[3]
+
+
+def test_a_communicator_may_be_made_at_another_line_on_each_rank(shown):
+    source = f"""{MPI}if comm.rank:
+        c = await comm.Dup()
+        await c.Barrier()
+    else:
+        c = await comm.Dup()
+        await c.Split(0)
+        await c.Recv(b, 1)
+    await c.Barrier()
+"""
+    assert (
+        "conduits.mpi.errors.MpiError: c.Split: in its place rank 1 has called Barrier at prog.py:8; all ranks of a "
+        "duplicate of MPI_COMM_WORLD (made at prog.py:10) make the same collective calls in the same order"
+    ) in shown(source)
+
+
+def test_of_a_part_of_a_duplicate_the_line_of_its_own_is_told(shown):
+    lines = shown(f"{OTHER}c = await comm.Dup()\n    d = await c.Split(0)\n    await d.Recv(b, other)")
+    assert "on a part of a duplicate of MPI_COMM_WORLD (made at prog.py:8), which rank 1 must bring about" in lines[2]
