@@ -246,6 +246,8 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
     """Say what an object of this project has in the place of an attribute that it has not."""
     if isinstance(there, ModuleType):
         return elsewhere(there.__name__, name)
+    if isinstance(there, type) and is_ours(there) and (text := getattr(there, "_instead", {}).get(name)):
+        return f"{there.__name__} has no {name}; {text}"
     kind = type(there)
     if there is None:
         return nothing(error, is_ours)

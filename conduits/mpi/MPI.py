@@ -9,6 +9,7 @@ from typing import Any
 
 import conduit
 from conduits.mpi.awaited import datatypes as _datatypes
+from conduits.mpi.awaited import not_here as _not_here
 from conduits.mpi.awaited.buffers import BOTTOM, IN_PLACE
 from conduits.mpi.awaited.comm import COMM_NULL, COMM_TYPE_SHARED, Comm
 from conduits.mpi.awaited.comm import attach_buffer as Attach_buffer
@@ -48,26 +49,7 @@ from conduits.mpi.program import run, run_async, run_program
 from conduits.mpi.program import world as _world
 
 Intracomm = Comm
-_BEGUN = "leave it out: MPI has begun when main is called, and ends after it"
-_instead = {
-    **dict.fromkeys(
-        ("Init", "Init_thread", "Finalize", "Is_initialized", "Is_finalized", "Query_thread", "Is_thread_main"), _BEGUN
-    ),
-    **dict.fromkeys(
-        ("THREAD_SINGLE", "THREAD_FUNNELED", "THREAD_SERIALIZED", "THREAD_MULTIPLE"),
-        "leave it out: a rank has one thread, and any number of tasks that take turns",
-    ),
-    **dict.fromkeys(
-        ("File", "Info", "INFO_NULL", "Errhandler", "ERRORS_RETURN", "ERRORS_ARE_FATAL", "Alloc_mem", "Free_mem"),
-        "it is not here",
-    ),
-    **dict.fromkeys(("Get_version", "Get_library_version", "Pcontrol"), "it is not here"),
-    **dict.fromkeys(
-        ("Compute_dims", "Cartcomm", "Graphcomm"), "topologies are not here; compute neighbours of `comm.rank`"
-    ),
-    "FLOAT64": "write `MPI.DOUBLE`, the type of numpy's float64",
-    "FLOAT32": "write `MPI.FLOAT`, the type of numpy's float32",
-}
+_instead = _not_here.OF_MPI
 _given = "comm", Comm
 _started = "MPI.run(main, ranks={})"
 _polls = "await comm.Iprobe()", "await comm.Recv(...)"

@@ -53,3 +53,7 @@ class MpiError(ConduitError):
     def Get_error_string(self) -> str:
         """Return its text."""
         return str(self)
+
+    error_class = property(Get_error_class)
+    error_code = property(Get_error_code)
+    error_string = property(Get_error_string)

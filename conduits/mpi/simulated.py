@@ -7,6 +7,7 @@ without any.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, deque
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import cache
@@ -40,6 +41,7 @@ MAX_LONG = 1 << 30
 _WAKE = 3 << 20  # as the core logs it
 _SENDS = 256  # of a rank that are known
 _LINES = 3  # that one line of a warning names
+_READY = ("Rsend", "Irsend", "Rsend_init")
 _STEPS = 10  # of the library in one pass, as messages
 _T = TypeVar("_T")
 
@@ -189,12 +191,10 @@ class SimulatedMpiPort(SimulatedPort):
         transport: what the port polls.
         warn: tells the user something, where the program is one of MPI alone.
         last_sends: of the program, the last ones: where each was made, communicator, destination and tag.
-        knows_sends: whether all are there.
     """
 
     OBSERVED = (_TellsCalls,)
     warn: Callable[[str], None] | None = None
-    knows_sends = True
     last_sends: deque[tuple[Any, TransferComm, int, int]] = _NONE_SENT
     _process: SimulatedProcess | None = None  # until the job is over
     conduit: SimulatedMpi
@@ -323,9 +323,29 @@ class SimulatedMpiPort(SimulatedPort):
         places = [
             place for place, comm, to, by in self.last_sends if to == dest and by == tag and comm.plain is world
         ]  # fmt: skip
-        if not self.knows_sends or len(places) < count:
+        if len(places) < count:
             return []
         return list(dict.fromkeys(map(_line, places[len(places) - count :])))
+
+    def ready_sends_at(self, source: int, context: int, tag: int) -> list[str]:
+        """Return the lines of a rank's last ready sends to this one by a context and a tag; [] where they are many."""
+        sender = self.conduit.ports[source]
+        assert isinstance(sender, SimulatedMpiPort)
+        lines = {
+            _line(place): None
+            for place, comm, to, by in sender.last_sends
+            if isinstance(place, RequestPlace)
+            and place.call in _READY
+            and by == tag
+            and _leads(comm, to, context, self)
+        }
+        return list(lines) if len(lines) <= _LINES else []
+
+
+def _leads(comm: TransferComm, dest: int, context: int, port: SimulatedMpiPort) -> bool:
+    """Say whether a send goes to a rank by a context; not where its communicator was freed."""
+    plain = comm.plain
+    return plain is not None and plain.context == context and plain.group[dest] == port.rank
 
 
 def _line(place: Any) -> str:
@@ -342,7 +362,7 @@ def _senders_wait(port: SimulatedMpiPort) -> dict[tuple[int, int], int]:
     found = {}
     for (source, tag), count in port.library.engine.unexpected_by().items():
         waits = [wait.what for wait in port.conduit.ports[source].waits() if port.rank in wait.ranks]
-        if sum(" to rank " in what and f", tag {tag}, on " in what for what in waits) >= count:
+        if sum(re.search(rf" to rank \d+, tag {tag}, on ", what) is not None for what in waits) >= count:
             found[source, tag] = count
     return found
 
@@ -353,11 +373,14 @@ def _of_collectives(port: SimulatedMpiPort) -> tuple[int, list[tuple[int, str]]]
     for context, count in engine.unexpected_counts().items():
         calls = list(port.conduit.same_calls.open_on(context - HIDDEN, port.rank))
         if any(
-            wait.what == what for what, came, _ in calls for each in came for wait in port.conduit.ports[each].waits()
+            wait.what == what
+            for came, _ in calls
+            for each, what in came.items()
+            for wait in port.conduit.ports[each].waits()
         ):
             waited += count
         elif len(calls) == 1:
-            others.append((count, f"{many(count, 'message')} of {calls[0][2]}"))
+            others.append((count, f"{many(count, 'message')} of {calls[0][1]}"))
     return waited, others
 
 
@@ -649,10 +672,6 @@ class SimulatedProcess(Process):
     def has_sent(self, comm: TransferComm, call: str, dest: int, tag: int) -> None:
         """Take note of a send of the program's that has begun, but for `Send`, which does so by itself."""
         self._note((RequestPlace.here(call), comm, dest, tag))
-
-    def sends_again(self) -> None:
-        """Take note that the program has made persistent sends: which sends are the last ones is not known then."""
-        self._port.knows_sends = False
 
     async def poll(self) -> None:
         """Poll once."""

@@ -592,3 +592,34 @@ def test_booleans_are_reduced_as_in_simulation(shell):
     assert combined == ["[True, False]", "[True, True]", "[False, True]"]
     for line, op in ((bits, "MPI_BAND"), (total, "MPI_SUM")):
         assert f"op={op} does not take MPI_C_BOOL; MPI defines LAND, LOR, LXOR for it" in line
+
+
+PAIRS = """
+import numpy as np
+from conduits.mpi import MPI
+
+api = "mpi"
+CODES = {"FLOAT_INT": "f4", "DOUBLE_INT": "f8", "LONG_INT": "i8", "INT_INT": "i4", "SHORT_INT": "i2"}
+
+
+async def main(comm):
+    for name, code in CODES.items():
+        pair, datatype = np.dtype([("key", code), ("rank", "i4")], align=True), getattr(MPI, name)
+        mine, best, other = np.zeros(2, pair), np.zeros(2, pair), np.zeros(2, pair)
+        mine["key"], mine["rank"] = [comm.rank, 7 - comm.rank], comm.rank
+        await comm.Allreduce([mine, 2, datatype], [best, 2, datatype], MPI.MAXLOC)
+        request = await comm.Irecv([other, datatype], 1 - comm.rank)
+        await comm.Send([mine, datatype], 1 - comm.rank)
+        await request.Wait()
+        if comm.rank == 0:
+            print(name, best.astype("i4,i4").tolist(), other.astype("i4,i4").tolist())
+"""
+
+
+def test_structured_arrays_are_pairs_where_the_program_says_so(shell):
+    done = shell.conduit("run", shell.file(PAIRS), "--conduit", MPI, "--ranks", "2")
+    assert done.status == 0, done.err
+    assert done.lines[:-1] == [
+        f"{name} [(1, 1), (7, 0)] [(1, 1), (6, 1)]"
+        for name in ("FLOAT_INT", "DOUBLE_INT", "LONG_INT", "INT_INT", "SHORT_INT")
+    ]

@@ -143,8 +143,8 @@ def task_shape(task: TaskRecord) -> tuple[object, ...]:
 
 
 def pattern(text: str) -> str:
-    """Return a text without its numbers, which differ from rank to rank."""
-    return re.sub(r"\d+", "#", text)
+    """Return a text without its numbers, which differ from rank to rank; those of lines, `file:7`, stay."""
+    return re.sub(r"(?<![:\d])\d+", "#", text)
 
 
 def causes(ranks: Sequence[RankRecord], between: Sequence[Edge]) -> tuple[Cause, ...]:

@@ -7,6 +7,7 @@ from types import FunctionType
 from typing import Any, ClassVar, NoReturn
 
 from conduit import BadRequest
+from conduits.mpi.awaited import not_here
 from conduits.mpi.awaited.buffers import whole
 from conduits.mpi.awaited.group import CONGRUENT, IDENT, SIMILAR, UNEQUAL, Group
 from conduits.mpi.awaited.process import Process
@@ -22,12 +23,6 @@ _LOWER = {
 """mpi4py's calls for objects."""
 _WITHOUT_OBJECTS = {"barrier", "probe", "iprobe"}
 """Those of them that carry none."""
-_TOPOLOGIES = (
-    "Create_cart", "Create_graph", "Create_dist_graph", "Create_dist_graph_adjacent", "Get_topo", "Get_topology",
-    "Neighbor_allgather", "Neighbor_allgatherv", "Neighbor_alltoall", "Neighbor_alltoallv", "Neighbor_alltoallw",
-    "Get_coords", "Get_cart_rank", "Shift",
-)  # fmt: skip
-"""Calls of MPI's for ranks in a grid or a graph."""
 
 
 class _ForObjects:
@@ -62,7 +57,6 @@ class CommBase:
     _instead: ClassVar = {
         **dict.fromkeys(("my_rank", "me"), "write `comm.rank`"),
         **dict.fromkeys(("nprocs", "num_ranks"), "write `comm.size`"),
-        **dict.fromkeys(_TOPOLOGIES, "topologies are not here; compute neighbours of `comm.rank`"),
         **dict.fromkeys(("Wtime", "now"), "write `MPI.Wtime()`"),
         **dict.fromkeys(
             ("ep", "poll", "segment"), "the rank's endpoint is `conduit.current()`, after `import conduit`"
@@ -80,11 +74,7 @@ class CommBase:
             name: f"it is a call of requests: write `await MPI.Request.{name}(requests)`"
             for name in ("Waitall", "Waitany", "Waitsome", "Testall", "Testany", "Testsome")
         },
-        **dict.fromkeys(
-            ("Get_errhandler", "Set_errhandler", "Call_errhandler"),
-            "errors are raised, always: write `try: ... except MPI.Exception as error: ...`",
-        ),
-        **dict.fromkeys(("Get_attr", "Set_attr", "Get_info", "Set_info", "Disconnect", "py2f"), "it is not here"),
+        **not_here.OF_COMMS,
     }
     _called: ClassVar = "comm"
 

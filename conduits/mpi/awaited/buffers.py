@@ -99,30 +99,39 @@ class VectorBuffer:
         )
 
 
-def _view(data: Any, what: str, *, writable: bool, combined: bool = False) -> tuple[memoryview, Datatype]:
-    """Return the bytes of an object, and what its elements are."""
-    if data is None:
-        return _EMPTY, BYTE
+def _read(data: Any, given: Any, what: str, *, writable: bool, combined: bool = False) -> tuple[memoryview, Datatype]:
+    """Return the bytes of an object, and the datatype of its elements: the given one, whatever they are themselves."""
     if data is BOTTOM:
         raise MpiError(ErrorClass.ERR_BUFFER, f"{what}: BOTTOM is no buffer here; give an array")
-    if isinstance(data, np.ndarray):
-        if not (data.flags.c_contiguous or data.flags.f_contiguous):
+    datatype = None if given is None else _datatype(given, what)
+    if data is None:
+        return _EMPTY, datatype or BYTE
+    if not isinstance(data, np.ndarray):
+        view = _memory(data, what)
+        if writable and view.readonly:
+            raise BadRequest(f"{what}: the buffer is read-only; receive into one that can be written")
+        array = np.asarray(view)
+        own = BYTE if isinstance(data, bytes | bytearray) else None
+    else:
+        array, own = data, None
+        if not (array.flags.c_contiguous or array.flags.f_contiguous):
             raise BadRequest(
-                f"{what}: the array of shape {data.shape} and strides {data.strides} is not contiguous; send "
+                f"{what}: the array of shape {array.shape} and strides {array.strides} is not contiguous; send "
                 "numpy.ascontiguousarray(array), receive into such an array"
             )
-        if writable and not data.flags.writeable:
+        if writable and not array.flags.writeable:
             raise BadRequest(f"{what}: the array is read-only; receive into one that can be written")
-        if data.dtype.kind in "mMOUV" and data.dtype.names is None:
-            datatype = datatypes.of(data.dtype, what, combined=combined)
-        elif not data.dtype.isnative:
-            raise BadRequest(f"{what}: the array's {data.dtype.str} is not in this machine's byte order; convert it")
-        else:
-            datatype = datatypes.of(data.dtype, what, combined=combined)
-        if not data.nbytes:
-            return _EMPTY, datatype
-        flat = data.reshape(-1, order="A").view(np.uint8)
-        return flat.data, datatype
+    if array.dtype.hasobject:
+        raise BadRequest(
+            f"{what}: the array's elements are Python objects, which have no bytes to send; give an array of numbers, "
+            "or pickle to bytes"
+        )
+    datatype = datatype or own or _own(array.dtype, what, combined)
+    _refuse_unaligned(array.dtype, datatype, what)
+    return (array.reshape(-1, order="A").view(np.uint8).data if array.nbytes else _EMPTY), datatype
+
+
+def _memory(data: Any, what: str) -> memoryview:
     try:
         view = memoryview(data)
     except TypeError:
@@ -131,13 +140,23 @@ def _view(data: Any, what: str, *, writable: bool, combined: bool = False) -> tu
         ) from None
     if not view.c_contiguous:
         raise BadRequest(f"{what}: the buffer is not contiguous; give one that is")
-    if writable and view.readonly:
-        raise BadRequest(f"{what}: the buffer is read-only; receive into one that can be written")
-    if isinstance(data, bytes | bytearray):
-        datatype = BYTE
-    else:
-        datatype = datatypes.of(np.asarray(view).dtype, what, combined=combined)
-    return (view.cast("B") if view.nbytes else _EMPTY), datatype
+    return view
+
+
+def _own(dtype: np.dtype[Any], what: str, combined: bool) -> Datatype:
+    """Return the datatype of an array's elements that the program has given none for."""
+    if dtype.kind not in "mMUV" and not dtype.isnative:
+        raise BadRequest(f"{what}: the array's {dtype.str} is not in this machine's byte order; convert it")
+    return datatypes.of(dtype, what, combined=combined)
+
+
+def _refuse_unaligned(dtype: np.dtype[Any], datatype: Datatype, what: str) -> None:
+    """Refuse a structured array whose elements are not as long as the pairs that they are said to be."""
+    if datatype.is_pair and dtype.names is not None and dtype.itemsize != datatype.extent:
+        raise BadRequest(
+            f"{what}: the array's elements have {dtype.itemsize} bytes, those of {datatype.name} {datatype.extent}, as "
+            "in C; give numpy.dtype the fields of that type, and align=True"
+        )
 
 
 def _short(value: Any) -> str:
@@ -219,12 +238,11 @@ def span(given: Any, what: str, *, writable: bool = False, combined: bool = Fals
     if isinstance(given, Span):
         return given
     if not isinstance(given, list | tuple):
-        view, datatype = _view(given, what, writable=writable, combined=combined)
+        view, datatype = _read(given, None, what, writable=writable, combined=combined)
         return Span(view, datatype, len(view) // datatype.extent, given)
     _refuse_numbers(given, what)
     data, count, displacement, datatype_given = _simple(given, what)
-    view, own = _view(data, what, writable=writable, combined=combined)
-    datatype = own if datatype_given is None else _datatype(datatype_given, what)
+    view, datatype = _read(data, datatype_given, what, writable=writable, combined=combined)
     start = displacement * datatype.extent
     if count is None:
         left = len(view) - start
@@ -292,8 +310,7 @@ def parts(given: Any, size: int, what: str, *, writable: bool = False) -> Vector
         raise BadRequest(
             f"{what}: a list of {len(given)} items is no buffer of parts; give [array, counts, displacements, datatype]"
         )
-    view, own = _view(data, what, writable=writable)
-    datatype = own if datatype_given is None else _datatype(datatype_given, what)
+    view, datatype = _read(data, datatype_given, what, writable=writable)
     elements = len(view) // datatype.extent
     counts_given = rest[0] if rest else None
     if counts_given is None:
@@ -333,8 +350,7 @@ def equal_parts(given: Any, size: int, what: str, *, writable: bool = False) -> 
     data, count, displacement, datatype_given = (
         _simple(given, what) if isinstance(given, list | tuple) else (given, None, 0, None)
     )
-    view, own = _view(data, what, writable=writable)
-    datatype = own if datatype_given is None else _datatype(datatype_given, what)
+    view, datatype = _read(data, datatype_given, what, writable=writable)
     elements = len(view) // datatype.extent - displacement
     if count is None:
         if elements % size or len(view) % datatype.extent:

@@ -11,7 +11,7 @@ from conduits.mpi.awaited.buffers import span, whole
 from conduits.mpi.awaited.collective import Beginning, Collective
 from conduits.mpi.awaited.group import Group
 from conduits.mpi.awaited.point_to_point import PointToPoint
-from conduits.mpi.awaited.process import current
+from conduits.mpi.awaited.process import RequestPlace, current
 from conduits.mpi.awaited.status import UNDEFINED
 from conduits.mpi.collectives.channel import CollectiveChannel, all_gather_bytes
 from conduits.mpi.errors import ErrorClass, MpiError
@@ -19,6 +19,7 @@ from conduits.mpi.errors import ErrorClass, MpiError
 COMM_TYPE_SHARED = 1
 _ENTRY = Struct("<qqQ")  # color, key, the lowest context that a rank has not used
 _CONTEXT = Struct("<Q")
+_MADE_AT = " (made at "
 
 
 def _splitting(self: Comm, color: int = 0, key: int = 0) -> tuple[Any, ...]:
@@ -80,12 +81,12 @@ class Comm(PointToPoint, Collective):
     @checked_call(_alive)
     async def Dup(self, info: Any = None) -> Comm:
         """Return another one of the same processes; collective."""
-        return await self._made("Dup", self.plain.group, f"a duplicate of {self.Get_name()}")
+        return await self._made("Dup", self.plain.group, self._named("a duplicate"))
 
     @checked_call(_alive)
     async def Clone(self) -> Comm:
         """As `Dup`."""
-        return await self._made("Clone", self.plain.group, f"a duplicate of {self.Get_name()}")
+        return await self._made("Clone", self.plain.group, self._named("a duplicate"))
 
     @checked_call(_splitting)
     async def Split(self, color: int = 0, key: int = 0) -> Comm:
@@ -106,7 +107,7 @@ class Comm(PointToPoint, Collective):
     async def Create(self, group: Group, tag: int = 0) -> Comm:
         """Return one of a group; collective over all of this one, those outside get the null communicator."""
         members = group.members
-        made = await self._made("Create", members, f"a part of {self.Get_name()}")
+        made = await self._made("Create", members, self._named("a part"))
         return made if self._running().rank in members else COMM_NULL
 
     @checked_call(_creating)
@@ -129,7 +130,7 @@ class Comm(PointToPoint, Collective):
 
         given = await self._all(agree, "Create_group", group.members)
         context = max(_CONTEXT.unpack(each)[0] for each in given)
-        return await self._of(group.members, context, f"a part of {self.Get_name()}")
+        return await self._of(group.members, context, self._named("a part"))
 
     @checked_call(_alive)
     async def Free(self) -> None:
@@ -141,6 +142,11 @@ class Comm(PointToPoint, Collective):
         self.plain = None
 
     # -- inside ------------------------------------------------------------------------------------------
+
+    def _named(self, kind: str) -> str:
+        """Return the name of one that is made of this one, with the line of the program, which tells it apart."""
+        place = RequestPlace.here("")
+        return f"{kind} of {self.Get_name().partition(_MADE_AT)[0]}{_MADE_AT}{place.file}:{place.line})"
 
     async def _agreed(self, call: str, color: int, key: int) -> list[tuple[int, int, int]]:
         """Return color, key and lowest unused context of every rank."""
@@ -161,7 +167,7 @@ class Comm(PointToPoint, Collective):
         context = max(context for _, _, context in given)
         chosen = sorted((their_key, rank) for rank, (its, their_key, _) in enumerate(given) if its == color)
         world = self.plain.group
-        made = await self._of([world[rank] for _, rank in chosen], context, f"a part of {self.Get_name()}")
+        made = await self._of([world[rank] for _, rank in chosen], context, self._named("a part"))
         return COMM_NULL if color == UNDEFINED else made
 
     async def _of(self, group: Sequence[int], context: int, name: str) -> Comm:

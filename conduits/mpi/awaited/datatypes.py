@@ -5,11 +5,12 @@ C's, those of fixed width, bytes, and the pairs of a value and an index that MAX
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from conduit import BadRequest
+from conduits.mpi.awaited import not_here
 
 _GROUPS = {"i": "integer", "u": "integer", "f": "floating point", "b": "logical", "c": "complex"}
 """By numpy's kind, where no other is given: MPI 4.0, section 6.9.2."""
@@ -26,6 +27,8 @@ class Datatype:
         group: of those that MPI's operators are defined by: "integer", "floating point", "logical", "complex", "byte",
             "pair", or "character", which has none.
     """
+
+    _instead: ClassVar = not_here.OF_DATATYPES
 
     __slots__ = ("dtype", "extent", "group", "name", "size")
 
@@ -68,14 +71,6 @@ class Datatype:
     def __repr__(self) -> str:
         return f"<Datatype {self.name}>"
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("Create_") or name in ("Commit", "Dup"):
-            raise BadRequest(
-                f"Datatype.{name}: derived datatypes are not here; send a contiguous copy (numpy.ascontiguousarray), "
-                "or the bytes"
-            )
-        raise AttributeError(f"'Datatype' object has no attribute {name!r}")
-
 
 def _pair(value: str) -> np.dtype[Any]:
     return np.dtype([("value", value), ("index", "i4")], align=True)
@@ -115,6 +110,10 @@ BY_NAME |= {
     "SINT16_T": BY_NAME["INT16_T"],
     "SINT32_T": BY_NAME["INT32_T"],
     "SINT64_T": BY_NAME["INT64_T"],
+    "SIGNED_SHORT": BY_NAME["SHORT"],
+    "SIGNED_INT": BY_NAME["INT"],
+    "SIGNED_LONG": BY_NAME["LONG"],
+    "SIGNED_LONG_LONG": BY_NAME["LONG_LONG"],
 }
 _BY_CODE = {
     BY_NAME[name].dtype.str: BY_NAME[name]
@@ -148,11 +147,20 @@ def of(dtype: np.dtype[Any], what: str, *, combined: bool = False) -> Datatype:
 def _instead(dtype: np.dtype[Any], combined: bool) -> str:
     """Return what to give for an array of a dtype that MPI does not have."""
     if not combined:
-        return "give one explicitly, as [array.view(numpy.uint8), MPI.BYTE]"
+        return "give one explicitly, as [array, MPI.BYTE]"
     known = {"f": "float32", "M": "int64", "m": "int64"}.get(dtype.kind)
     if known is not None:
         return f"reduce array.{'astype' if dtype.kind == 'f' else 'view'}(numpy.{known})"
+    if pair := _pair_like(dtype):
+        return f"give one explicitly, as [array, MPI.{pair}]"
     return "reduce an array of numbers"
+
+
+def _pair_like(dtype: np.dtype[Any]) -> str:
+    """Return the name of the pairs that lie as the elements of a structured array, whatever its fields are called."""
+    lies = None if dtype.names is None else [dtype.fields[name][:2] for name in dtype.names]  # type: ignore[index]
+    pairs = {name: each.dtype for name, each in BY_NAME.items() if each.is_pair and each.extent == dtype.itemsize}
+    return next((name for name, its in pairs.items() if [its.fields[each][:2] for each in its.names] == lies), "")  # type: ignore[index,union-attr]
 
 
 def named(text: str, what: str) -> Datatype:

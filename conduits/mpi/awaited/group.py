@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from conduit import BadRequest
+from conduits.mpi.awaited import not_here
 from conduits.mpi.awaited.buffers import whole
 from conduits.mpi.awaited.process import CURRENT
 from conduits.mpi.awaited.status import UNDEFINED
@@ -21,6 +22,8 @@ class Group:
     Args:
         group: one to be the same as; None: the null handle.
     """
+
+    _instead: ClassVar = not_here.OF_GROUPS
 
     __slots__ = ("_members",)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from conduit import BadRequest
 from conduit.words import other_head, plain
+from conduits.mpi.awaited import not_here
 from conduits.mpi.awaited.datatypes import Datatype
 from conduits.mpi.errors import ErrorClass, MpiError
 
@@ -33,6 +34,8 @@ class ReductionOp:
         is_commutative: the same.
         is_predefined: whether it is MPI's own.
     """
+
+    _instead: ClassVar = not_here.OF_OPERATORS
 
     __slots__ = ("_combine", "_function", "_groups", "is_commutative", "is_predefined", "name")
 

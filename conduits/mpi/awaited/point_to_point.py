@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Literal
 
 from conduit import call_guard, checked_call
@@ -254,9 +254,10 @@ class PointToPoint(CommBase):
     def _send_init(self, call: str, buf: Any, dest: int, tag: int) -> Prequest:
         what = bytes_of(buf, call)
         peer, number = self._peer(dest, call, "dest"), self._tag(tag, call)
-        made = getattr(self._alive(call), call)(what, peer, number)
-        self._running().sends_again()
-        return self._persistent(made, self._sends(call, peer, number), peer)
+        made, process = getattr(self._alive(call), call)(what, peer, number), self._running()
+        return self._persistent(
+            made, self._sends(call, peer, number), peer, note=lambda: process.has_sent(self, call, peer, number)
+        )
 
     async def _exchange(
         self, call: str, out: memoryview | None, dest: int, sendtag: int, into: memoryview, source: int, recvtag: int,
@@ -274,7 +275,10 @@ class PointToPoint(CommBase):
         receive, send = await process.call(begin)
         process.has_sent(self, call, dest, sendtag)
         if not (receive.over and send.over):
-            words = f"{self._sends(call, dest, sendtag)} and {self._receives('', source, recvtag)[5:]}"
+            words = self._receives(call, source, recvtag)
+            if not send.over:
+                gives = self._sends(call, dest, sendtag)
+                words = gives if receive.over else f"{gives} and {self._receives('', source, recvtag)[5:]}"
             ranks = [*self.ranks_of(dest), *self.ranks_of(source)]
 
             def over() -> bool:
@@ -315,7 +319,9 @@ class PointToPoint(CommBase):
     def _request(self, begun: Any, what: str, peer: int, *, receives: bool = False) -> Request:
         return Request.begun(self._running(), begun, what, self.ranks_of(peer), receives=receives)
 
-    def _persistent(self, made: Any, what: str, peer: int, *, receives: bool = False) -> Prequest:
-        request = Prequest.begun(self._running(), made, what, self.ranks_of(peer), receives=receives)
+    def _persistent(
+        self, made: Any, what: str, peer: int, *, receives: bool = False, note: Callable[[], object] | None = None
+    ) -> Prequest:
+        request = Prequest.begun(self._running(), made, what, self.ranks_of(peer), receives=receives, note=note)
         assert isinstance(request, Prequest)
         return request

@@ -211,9 +211,6 @@ class Process(ABC):
     def has_sent(self, comm: TransferComm, call: str, dest: int, tag: int) -> None:  # noqa: B027
         """Take note of a send of the program's that has begun; where time is virtual, for what is never received."""
 
-    def sends_again(self) -> None:  # noqa: B027
-        """Take note that the program has made persistent sends, each start of which is one that `has_sent` misses."""
-
     @abstractmethod
     async def poll(self) -> None:
         """Poll once."""

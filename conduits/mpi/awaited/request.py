@@ -10,6 +10,7 @@ import trio
 
 from conduit import BadRequest, checked_call
 from conduit.words import is_a
+from conduits.mpi.awaited import not_here
 from conduits.mpi.awaited.buffers import Span, span
 from conduits.mpi.awaited.process import Process, RequestPlace
 from conduits.mpi.awaited.status import UNDEFINED, Status, fill_status
@@ -39,6 +40,8 @@ class Request:
     """
 
     _instead: ClassVar = {
+        "await": "write `await request.Wait()`",
+        **not_here.OF_REQUESTS,
         **{
             name: f"write `await MPI.Request.{call}(requests)`"
             for call in ("Waitall", "Waitany", "Waitsome", "Testall", "Testany", "Testsome")
@@ -52,7 +55,7 @@ class Request:
     }
     _called: ClassVar = "request"
 
-    __slots__ = ("_begun", "_end", "_plain", "_process", "_ranks", "_receives", "_what")
+    __slots__ = ("_begun", "_note", "_plain", "_process", "_ranks", "_receives", "_what")
 
     def __init__(self, request: Request | None = None) -> None:
         self._plain: Any = None
@@ -60,7 +63,7 @@ class Request:
         self._what = ""
         self._ranks: Sequence[int] = ()
         self._receives = False
-        self._end: Callable[[], object] | None = None
+        self._note: Callable[[], object] | None = None
         self._begun: RequestPlace | None = None
         if request is not None:
             for name in Request.__slots__:
@@ -69,7 +72,7 @@ class Request:
     @classmethod
     def begun(
         cls, process: Process, plain: Any, what: str, ranks: Sequence[int], *, receives: bool = False,
-        end: Callable[[], object] | None = None,
+        note: Callable[[], object] | None = None,
     ) -> Request:  # fmt: skip
         """Return the handle of what was begun.
 
@@ -79,11 +82,11 @@ class Request:
             what: the call and whom it concerns, for reports.
             ranks: whom it waits for.
             receives: whether its status is that of a message.
-            end: called once when it is waited for and over.
+            note: called when a persistent one is started.
         """
         made = cls()
         made._process, made._plain, made._what, made._ranks = process, plain, what, ranks
-        made._receives, made._end = receives, end
+        made._receives, made._note = receives, note
         made._expect()
         return made
 
@@ -233,14 +236,16 @@ class Request:
 
     def _settle(self) -> None:
         """Take note that it was waited for."""
-        if self._end is not None:
-            self._end()
         self._null()
 
     def _null(self) -> None:
+        self._waited()
+        self._plain = self._note = None
+
+    def _waited(self) -> None:
         if self._begun is not None:
             self._of().unwaited[self._begun] -= 1
-        self._plain = self._end = self._begun = None
+            self._begun = None
 
     def _expect(self) -> None:
         """Take note that the program is to wait for it."""
@@ -265,27 +270,42 @@ class Prequest(Request):
         """Begin it.
 
         Raises:
-            MpiError: it is under way.
+            MpiError: it was started, and not waited for.
         """
-        plain = self._active("Start")
-        await self._of().call(plain.Start)
+        self._active("Start")
+        await self._of().call(self._start, "Start")
 
     @staticmethod
     @checked_call(_checked)
     async def Startall(requests: Sequence[Prequest]) -> None:
         """Begin all, in order."""
-        plains = [each._active("Startall") for each in requests]
+        for each in requests:
+            each._active("Startall")
 
         def start() -> None:
-            for plain in plains:
-                plain.Start()
+            for each in requests:
+                each._start("Startall")
 
         if requests:
             await requests[0]._of().call(start)
 
+    def _start(self, call: str) -> None:
+        if self._plain.begun:
+            raise MpiError(ErrorClass.ERR_REQUEST, f"Request.{call}: this request is active{self._where()}")
+        self._plain.Start()
+        Request._expect(self)
+        if self._note is not None:
+            self._note()
+
+    def _where(self) -> str:
+        place = self._begun
+        started = "" if place is None else f": it was started at {place.file}:{place.line}"
+        return f"{started}; `await` its Wait() before it is started again"
+
     def _settle(self) -> None:
         if self._plain is not None:
             self._plain.settle()
+            self._waited()
 
     def _expect(self) -> None:
         """It need not be waited for before it is started."""
@@ -363,6 +383,8 @@ class MatchedMessage:
     Args:
         message: one to be the same as; None: the null handle.
     """
+
+    _instead: ClassVar = not_here.OF_MESSAGES
 
     __slots__ = ("_plain", "_process", "_what")
 

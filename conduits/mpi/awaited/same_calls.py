@@ -44,15 +44,18 @@ class _Open:
         place: the line of the first one.
         root: what that was given.
         group: who is to make it, ranks in the world.
-        name: of the communicator.
-        came: who has made it.
+        came: who has made it, and what each calls the communicator.
     """
 
     place: RequestPlace
     root: int | None
     group: Sequence[int]
-    name: str
-    came: list[int]
+    came: dict[int, str]
+
+    @property
+    def name(self) -> str:
+        """Of the communicator, as the first one calls it."""
+        return next(iter(self.came.values()))
 
 
 class SameCalls:
@@ -86,9 +89,9 @@ class SameCalls:
         first = self._open.get(key)
         if first is None:
             if len(group) > 1:
-                self._open[key] = _Open(RequestPlace.here(call), root, group, name, [rank])
+                self._open[key] = _Open(RequestPlace.here(call), root, group, {rank: name})
             return
-        place, other = first.place, first.came[0]
+        place, other = first.place, next(iter(first.came))
         if place.call != call:
             raise MpiError(
                 ErrorClass.ERR_OTHER,
@@ -101,7 +104,7 @@ class SameCalls:
                 f"Comm.{call}: root={root}, but rank {other} has called it with root={first.root} at {place.file}:"
                 f"{place.line}; give the same on all ranks of {name}",
             )
-        first.came.append(rank)
+        first.came[rank] = name
         if len(first.came) == len(group):
             del self._open[key]
 
@@ -114,18 +117,18 @@ class SameCalls:
         for (context, first, number), each in mine:
             call = each.place.call
             # Of those that only begin something a rank may wait for one that all have begun, in the same words.
-            waits = {} if call.startswith("I") else {all_do(call, each.name): number}
+            waits = {} if call.startswith("I") else {all_do(call, each.came[rank]): number}
             name = f"calls of MPI on communicator {context} of rank {first}"
             yield CallPart(name, each.group, come[context, first], waits, call not in _OF_SOME)
 
-    def open_on(self, context: int, rank: int) -> Iterator[tuple[str, Sequence[int], str]]:
-        """Yield of each open call on a communicator of a rank what its waits say, who has made it, and it in words."""
+    def open_on(self, context: int, rank: int) -> Iterator[tuple[dict[int, str], str]]:
+        """Yield of each open call on a communicator of a rank what each wait says who has made it, and it in words."""
         for (of, _, _), each in self._open.items():
             if of == context and rank in each.group:
                 place, came = each.place, sorted(each.came)
                 have = "has" if len(came) == 1 else "have"
                 called = f"{place.call} on {each.name}, which {_ranks(came)} {have} called at {place.file}:{place.line}"
-                yield all_do(place.call, each.name), came, called
+                yield {one: all_do(place.call, name) for one, name in each.came.items()}, called
 
     def unmatched(self) -> Iterator[str]:
         """Yield what to say, when the job is over, of each call that some ranks have not made."""

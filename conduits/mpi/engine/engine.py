@@ -63,6 +63,15 @@ class EnginePort(Protocol):
     def waits(self) -> Sequence[Wait]:
         """Return what the tasks of the rank wait for."""
 
+    def ready_sends_at(self, source: int, context: int, tag: int) -> Sequence[str]:
+        """Return the lines of a rank's last ready sends to this one by a context and a tag, as far as they are known.
+
+        Args:
+            source: the rank, by its number in the world.
+            context: of the communicator.
+            tag: of the messages.
+        """
+
 
 class Engine:
     """Matching for one rank: its posted-receive queue and its unexpected-message queue.
@@ -288,11 +297,13 @@ class Engine:
     def keep(self, arrival: IncomingMessage) -> None:
         """Take a message that no posted receive gets."""
         if arrival.mode == Mode.READY:
+            lines = self.home.ready_sends_at(arrival.origin, arrival.context, arrival.tag)
+            sent = f", sent at {' or '.join(lines)}," if lines else ""
             self.fail(
                 MpiError(
                     ErrorClass.ERR_OTHER,
-                    f"a ready send of rank {arrival.origin} to rank {self.rank} with tag {arrival.tag} has found no "
-                    "receive there; begin the receive first and let the sender know, or use a standard send",
+                    f"a ready send of rank {arrival.origin} to rank {self.rank} with tag {arrival.tag}{sent} has found "
+                    "no receive there; begin the receive first and let the sender know, or use a standard send",
                 )
             )
             return

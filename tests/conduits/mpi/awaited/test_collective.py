@@ -239,6 +239,53 @@ print(json.dumps(found))
 """Of one process."""
 
 
+PAIRS = {"FLOAT_INT": "f4", "DOUBLE_INT": "f8", "LONG_INT": "i8", "INT_INT": "i4", "SHORT_INT": "i2"}
+PAIR = np.dtype([("value", "f8"), ("rank", "i4")], align=True)
+
+
+async def located(comm, name, code):
+    """Reduce, scan and move structured arrays with fields of the program's own; return what comes of it."""
+    pair, datatype = np.dtype([("key", code), ("rank", "i4")], align=True), getattr(MPI, name)
+    mine, best, first = np.zeros(3, pair), np.zeros(3, pair), np.zeros((2, 2), pair)
+    mine["key"], mine["rank"] = [comm.rank, 7 - comm.rank, 2], comm.rank
+    await comm.Allreduce([mine, 3, datatype], [best, 3, datatype], MPI.MAXLOC)
+    await comm.Scan([mine, datatype], [mine.copy(), datatype], MPI.MINLOC)
+    all_ = np.zeros((comm.size, 3), pair)
+    await comm.Allgather([mine, datatype], [all_, datatype])
+    expected = [(comm.size - 1, comm.size - 1), (7, 0), (2, 0)]
+    assert best.tolist() == expected
+    assert all_["rank"].tolist() == [[each] * 3 for each in range(comm.size)]
+    request = await comm.Irecv([first, MPI.BYTE], (comm.rank - 1) % comm.size)
+    await comm.Send([memoryview(best), 2, 1, datatype], (comm.rank + 1) % comm.size)
+    await request.Wait()
+    assert first.tolist()[0] == expected[1:]
+    await comm.Bcast([best, "B"])
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_an_explicit_datatype_stands_for_the_bytes_of_any_array(library, name):
+    MPI.run(located, name, PAIRS[name], library=library, ranks=3)
+
+
+def test_an_array_whose_elements_are_no_pairs_of_c_is_refused():
+    packed = np.zeros(4, [("value", "f8"), ("rank", "i4")])
+    match = (
+        "^Comm.Allreduce: recvbuf: the array's elements have 12 bytes, those of MPI_DOUBLE_INT 16, as in C; give "
+        "numpy.dtype the fields of that type, and align=True$"
+    )
+    buffers = [packed, 3, MPI.DOUBLE_INT], [packed.copy(), 3, MPI.DOUBLE_INT]
+    refused(conduit.BadRequest, match, lambda comm: comm.Allreduce(*buffers, MPI.MINLOC))
+
+
+@pytest.mark.parametrize("given", [lambda array: array, lambda array: [array, MPI.BYTE]], ids=["alone", "as bytes"])
+def test_python_objects_are_refused_whatever_they_are_said_to_be(given):
+    match = (
+        "^Comm.Send: buf: the array's elements are Python objects, which have no bytes to send; give an array of "
+        "numbers, or pickle to bytes$"
+    )
+    refused(conduit.BadRequest, match, lambda comm: comm.Send(given(np.array([{}, {}])), 0))
+
+
 @pytest.mark.parametrize("op", ["MAXLOC", "MINLOC"])
 @pytest.mark.parametrize("name", ["FLOAT_INT", "DOUBLE_INT", "LONG_INT", "TWOINT", "SHORT_INT"])
 def test_the_place_of_the_largest_and_the_smallest(library, name, op):
@@ -462,6 +509,7 @@ def test_what_is_refused(match, act):
         ("m8[s]", "reduce array.view(numpy.int64)"),
         ("S5", "reduce an array of numbers"),
         ("i4,f8,i2", "reduce an array of numbers"),
+        (PAIR, "give one explicitly, as [array, MPI.DOUBLE_INT]"),
     ],
 )
 def test_arrays_that_mpi_has_no_datatype_for_are_not_reduced_as_bytes(code, instead):
@@ -470,7 +518,7 @@ def test_arrays_that_mpi_has_no_datatype_for_are_not_reduced_as_bytes(code, inst
     for name in REDUCTIONS:
         match = rf"^Comm.{name}: (send|recv)buf: {missing}{re.escape(instead)}$"
         refused(conduit.BadRequest, match, lambda comm, name=name: getattr(comm, name)(data, data.copy()))
-    moved = r"give one explicitly, as \[array.view\(numpy.uint8\), MPI.BYTE\]$"
+    moved = r"give one explicitly, as \[array, MPI.BYTE\]$"
     for name in ("Bcast", "Send"):
         match = rf"^Comm.{name}: buf: {missing}{moved}"
         refused(conduit.BadRequest, match, lambda comm, name=name: getattr(comm, name)(data, 0))

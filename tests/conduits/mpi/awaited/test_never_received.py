@@ -114,11 +114,11 @@ async def persistent(comm):
     await comm.Barrier()
 
 
-def test_of_persistent_sends_no_line_is_told():
+def test_of_persistent_sends_the_line_of_the_start_is_told():
     with pytest.warns(ConduitWarning) as told:
         MPI.run(persistent, ranks=2)
     assert [str(each.message) for each in told] == [
-        "rank 1: 1 message from rank 0, tag 5, on MPI_COMM_WORLD, never received"
+        f"rank 1: 1 message from rank 0, tag 5, on MPI_COMM_WORLD, sent at {line_of(persistent, 3)}, never received"
     ]
 
 

@@ -239,7 +239,7 @@ def test_a_ready_send_without_its_receive_ends_the_job(library, size):
             await conduit.current().compute(5e-3)
             await comm.Recv(np.zeros(size, np.uint8), 0, 6)
 
-    with pytest.raises(MPI.Exception, match="ready send of rank 0 to rank 1 with tag 6 has found no receive"):
+    with pytest.raises(MPI.Exception, match=r"ready send of rank 0 to rank 1 with tag 6, sent at .*, has found no"):
         two(main, library)
 
 
@@ -537,7 +537,6 @@ def test_what_waits_for_any_and_for_some(library):
         (lambda comm: MPI.COMM_NULL.Send(b"", 1), MPI.Exception, MPI.ERR_COMM, "null"),
         (lambda comm: comm.send(b"", 1), conduit.BadRequest, None, "Comm.send: calls that pickle.*`await comm.Send"),
         (lambda comm: MPI.Request.Waitall([comm]), conduit.BadRequest, None, r"requests\[0\] is an? \w+, no request"),
-        (lambda comm: MPI.DOUBLE.Create_vector(1, 1, 1), conduit.BadRequest, None, "derived datatypes"),
     ],
 )
 def test_wrong_arguments_are_refused_at_the_call(call, kind, error_class, match):
@@ -629,7 +628,7 @@ def test_a_persistent_request_that_is_under_way_is_not_begun(library):
             return
         request = comm.Ssend_init(bytes(1000), 1)
         await request.Start()
-        with pytest.raises(MPI.Exception, match="Start: this request is under way"):
+        with pytest.raises(MPI.Exception, match="Start: this request is active"):
             await request.Start()
         await request.Wait()
 

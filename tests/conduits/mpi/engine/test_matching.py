@@ -40,6 +40,9 @@ class FakePort:
     def waits(self):
         return ()
 
+    def ready_sends_at(self, source, context, tag):
+        return ()
+
 
 class NoDevice(Device):
     """Sends are kept; nothing comes but what a test brings."""

@@ -1,0 +1,136 @@
+"""What `conduit run` says of slips in programs of MPI alone, on a simulated library: the exact words."""
+
+import pytest
+
+MPI = "import numpy as np\nfrom conduits.mpi import MPI\napi = 'mpi'\nasync def main(comm):\n    b = np.zeros(4)\n    "
+OTHER = MPI + "other = 1 - comm.rank\n    "
+
+SLIPS = {
+    MPI + "await comm.Igather(b, b)": (
+        "Comm has no Igather; it is not here; write `await comm.Gather(...)`, in a task of its own if others go on"
+    ),
+    MPI + "comm.Bcast_init(b)": (
+        "Comm has no Bcast_init; persistent collectives are not here; write `await comm.Bcast(...)` each time"
+    ),
+    MPI + "MPI.Datatype.Create_struct([1], [0], [MPI.INT])": (
+        "Datatype has no Create_struct; derived datatypes are not here; send a contiguous copy "
+        "(numpy.ascontiguousarray), or the bytes"
+    ),
+    MPI + "MPI.DOUBLE.Create_vector(2, 1, 2)": (
+        "Datatype has no Create_vector; derived datatypes are not here; send a contiguous copy "
+        "(numpy.ascontiguousarray), or the bytes"
+    ),
+    MPI + "MPI.INTEGER": "conduits.mpi.MPI has no INTEGER; Fortran's datatypes are not here; write `MPI.INT`",
+    OTHER + "r = await comm.Isend(b, other)\n    await r": "r is a Request, which is no call: write `await r.Wait()`",
+    **{
+        OTHER + f"p = comm.{call}(b, other)\n    await p.Start()\n    await p.Start()": (
+            "conduits.mpi.errors.MpiError: p.Start: this request is active: it was started at prog.py:8; `await` its "
+            "Wait() before it is started again"
+        )
+        for call in ("Send_init", "Recv_init")
+    },
+}
+
+
+@pytest.mark.parametrize(("program", "said"), SLIPS.items())
+def test_a_slip_is_told_what_to_write(shown, program, said):
+    assert said in shown(program)
+
+
+@pytest.mark.parametrize("call", ["Send_init", "Recv_init"])
+def test_a_persistent_request_that_was_started_and_never_waited_for_is_warned_of(
+    command, tmp_path, monkeypatch, call
+):  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(
+        f"""{OTHER}p, q = comm.{call}(b, other), comm.{call}(b, other, tag=2)
+    for _ in range(2):
+        await p.Start()
+        await {"comm.Recv(b, other)" if call == "Send_init" else "comm.Send(b, other)"}
+        await p.Wait()
+    await MPI.Prequest.Startall([q])
+"""
+    )
+    outcome = command("run", "prog.py", "--conduit", "mpi:library=scampi")
+    assert outcome.status == 0
+    assert (
+        f"warning from ranks 0-1: 1 request of {call}, begun at prog.py:12, never waited for: `await` the Wait() of "
+        "each, or give them to MPI.Request.Waitall\n"
+    ) in outcome.err
+
+
+@pytest.mark.parametrize(
+    "send", ["comm.Rsend(b, other)", "comm.Irsend(b, other)", "MPI.Prequest.Startall([comm.Rsend_init(b, other)])"]
+)
+def test_a_ready_send_without_its_receive_is_told_with_its_line(shown, send):
+    program = (
+        f"{OTHER}comm = await comm.Dup()\n    if comm.rank == 0:\n        await {send}\n        "
+        "await comm.Send(b, other)\n    await comm.Recv(b, other, tag=1)"
+    )
+    assert (
+        "conduits.mpi.errors.MpiError: a ready send of rank 0 to rank 1 with tag 0, sent at prog.py:9, has found no "
+        "receive there; begin the receive first and let the sender know, or use a standard send"
+    ) in shown(program)
+
+
+@pytest.mark.parametrize(
+    "call", ["Sendrecv(b, other, 1, b.copy(), other, 2)", "Sendrecv_replace(b, other, 1, other, 2)"]
+)
+def test_a_message_of_a_sendrecv_that_no_receive_asks_for_is_in_the_report(shown, call):
+    lines = shown(f"{OTHER}await comm.{call}")
+    assert [line.partition(", since ")[0] for line in lines[-4:]] == [
+        *(
+            f"rank {rank}: prog.py:7 in main: waits for MPI {call.partition('(')[0]} from rank {1 - rank}, tag 2, on "
+            f"MPI_COMM_WORLD, which rank {1 - rank} must bring about"
+            for rank in range(2)
+        ),
+        *(
+            f"    rank {rank}: 1 message from rank {1 - rank}, tag 1, on MPI_COMM_WORLD, sent at prog.py:7: no receive "
+            "asks for it"
+            for rank in range(2)
+        ),
+    ]
+
+
+def test_of_a_message_that_a_sendrecv_waits_to_send_its_wait_tells(shown):
+    lines = shown(f"{OTHER}b = np.zeros(1000000)\n    await comm.Sendrecv(b, other, 1, b.copy(), other, 2)")
+    assert [line.partition(", since ")[0] for line in lines[-2:]] == [
+        f"rank {rank}: prog.py:8 in main: waits for MPI Sendrecv to rank {1 - rank}, tag 1, on MPI_COMM_WORLD and from "
+        f"rank {1 - rank}, tag 2, on MPI_COMM_WORLD, which rank {1 - rank} must bring about"
+        for rank in range(2)
+    ]
+
+
+def test_communicators_are_told_apart_by_the_lines_that_make_them(shown):
+    source = f"""{MPI}c = await comm.Dup()
+    d = await comm.Dup()
+    await (c if comm.rank else d).Barrier()
+"""
+    lines = shown(source, "--ranks", "3")
+    made = "MPI Barrier of all on a duplicate of MPI_COMM_WORLD (made at prog.py:{})"
+    assert lines[-1] == (
+        f"rank 0 is in {made.format(7)} at prog.py:8, ranks 1-2 are in {made.format(6)} at prog.py:8: all of them must "
+        "make the same calls in the same order"
+    )
+    assert f"rank 1: prog.py:8 in main: waits for {made.format(6)}, to which rank 0 has not come, since " in lines[3]
+
+
+def test_a_communicator_may_be_made_at_another_line_on_each_rank(shown):
+    source = f"""{MPI}if comm.rank:
+        c = await comm.Dup()
+        await c.Barrier()
+    else:
+        c = await comm.Dup()
+        await c.Split(0)
+        await c.Recv(b, 1)
+    await c.Barrier()
+"""
+    assert (
+        "conduits.mpi.errors.MpiError: c.Split: in its place rank 1 has called Barrier at prog.py:8; all ranks of a "
+        "duplicate of MPI_COMM_WORLD (made at prog.py:10) make the same collective calls in the same order"
+    ) in shown(source)
+
+
+def test_of_a_part_of_a_duplicate_the_line_of_its_own_is_told(shown):
+    lines = shown(f"{OTHER}c = await comm.Dup()\n    d = await c.Split(0)\n    await d.Recv(b, other)")
+    assert "on a part of a duplicate of MPI_COMM_WORLD (made at prog.py:8), which rank 1 must bring about" in lines[2]
