@@ -246,7 +246,7 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
     """Say what an object of this project has in the place of an attribute that it has not."""
     if isinstance(there, ModuleType):
         return elsewhere(there.__name__, name)
-    kind = type(there)
+    kind = there if isinstance(there, type) else type(there)
     if there is None:
         return nothing(error, is_ours)
     if kind.__name__ == "NurseryManager":  # of Trio, not public there
@@ -260,7 +260,8 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
     bare = name.partition("_")[2] or name  # of upc_barrier, shmem_put, gasnet_mynode
     for each in (name, bare, bare.rstrip("M0123456789")):  # AMRequestShort2, AMReplyMedium0M
         if text := getattr(kind, "_instead", {}).get(each):
-            return f"{kind.__name__} has no {name}; {as_called(text, kind, _written(error))}"
+            called = "" if there is kind else _written(error)
+            return f"{kind.__name__} has no {name}; {as_called(text, kind, called)}"
         if each in own:
             return f"{kind.__name__} has no {name} (did you mean {each}?){_perhaps_of(there, name, error)}"
     if name in dir(Endpoint) and (name == "attach" or "ep" not in own) and (text := _otherwise(kind, name, error)):

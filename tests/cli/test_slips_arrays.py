@@ -4,6 +4,8 @@ import pytest
 
 UPC = "api = 'upc'\nasync def main(t):\n    a = await t.all_alloc(1, dtype='i8')\n    "
 EXTENDED = "from extended import Extended\nasync def main(ep):\n    x = await Extended.attach(ep)\n    "
+SHMEM = "api = 'shmem'\nasync def main(pe):\n    "
+WINDOW = EXTENDED + "from extended.windows import Win\n    win = await Win.Allocate(8, comm=x)\n    "
 POLLS = "    2 ranks wait for it; it polls and has handled all that came"
 SOON = ("--ranks", "3", "--time-limit", "1ms")
 
@@ -30,3 +32,58 @@ def test_a_loop_over_handles_that_are_done_polls(shown):
 def _polls_in(call, lines, line=5):
     assert lines[1:3] == [f"rank 0: prog.py:{line} in main: is in {call}", POLLS]
     assert "Trio" not in "".join(lines)
+
+
+LOCK = "for a lock that is entered write `lock = await pe.Lock()`, then `async with lock:`"
+UNOFFERED = {
+    "await win.Rput(b, 0)": "Win has no Rput; it is not offered: write `await win.Put(...)`, which returns before the "
+    "access is complete, and then `await win.Flush(rank)` in a passive epoch, or end the epoch",
+    "await Win.Allocate_shared(8, comm=x)": "Win has no Allocate_shared; it is not offered: write `win = await "
+    "Win.Allocate(size, disp_unit, comm=x)`, and `await win.Get(...)` and `await win.Put(...)` for the parts of others",
+    "await Win.Create_dynamic(comm=x)": "Win has no Create_dynamic; it is not offered: write `win = await "
+    "Win.Create(array, disp_unit, comm=x)` for memory that there is",
+    "win.Set_name('a')": "Win has no Set_name; it is not offered: keep what belongs to a window in a variable "
+    "of the program's",
+    "win.Set_errhandler(1)": "Win has no Set_errhandler; it is not offered: what is wrong is raised, as "
+    "`extended.windows.WindowError` or `conduit.BadRequest`",
+    "async with Win.Allocate(8, comm=x) as w: pass": "write `win = await Win.Allocate(...)`, and after its last use "
+    "`await win.Free()`",
+}
+
+
+@pytest.mark.parametrize("made", ["pe.new_lock()", "await pe.new_lock()"])
+def test_a_lock_for_set_lock_is_not_entered(shown, made):
+    lines = shown(f"{SHMEM}async with {made}: pass", "--ranks", "2")
+    assert [line.removeprefix("a ndarray is not entered: ") for line in lines if "entered" in line] == [LOCK]
+
+
+@pytest.mark.parametrize(
+    ("entered", "text"),
+    [
+        (
+            "pe.zeros(4)",
+            "it is awaited first: write `made = await pe.zeros(4)`, and `async with made:` where that can be entered",
+        ),
+        ("pe.Ctx.create()", "what it gives is entered: write `async with await pe.Ctx.create():`"),
+        (
+            "pe.TEAM_WORLD.split_strided()",
+            "what it gives is entered: write `async with await pe.TEAM_WORLD.split_strided():`",
+        ),
+    ],
+)
+def test_only_what_can_be_entered_is_said_to_be(shown, entered, text):
+    assert text in shown(f"{SHMEM}async with {entered}: pass", "--ranks", "2")
+
+
+@pytest.mark.parametrize(("line", "text"), UNOFFERED.items())
+def test_what_windows_do_not_offer_is_told_with_what_to_write(shown, line, text):
+    assert text in shown(f"{WINDOW}{line}", "--ranks", "2")
+
+
+def test_windows_take_no_datatypes_of_mpi(shown):
+    begin = f"from conduits.mpi import MPI\nimport numpy as np\n{WINDOW}await win.Fence()\n    "
+    for given in ("[np.ones(2), MPI.DOUBLE]", "[np.ones(2), 2, MPI.DOUBLE]"):
+        assert (
+            "conduit.errors.BadRequest: win.Put: origin has <Datatype MPI_DOUBLE> for a dtype, which is a datatype of "
+            'MPI; windows take those of numpy, give "f8", "i4" and so on'
+        ) in shown(f"{begin}await win.Put({given}, 1)", "--ranks", "2")
