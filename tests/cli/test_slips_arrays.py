@@ -87,3 +87,37 @@ def test_windows_take_no_datatypes_of_mpi(shown):
             "conduit.errors.BadRequest: win.Put: origin has <Datatype MPI_DOUBLE> for a dtype, which is a datatype of "
             'MPI; windows take those of numpy, give "f8", "i4" and so on'
         ) in shown(f"{begin}await win.Put({given}, 1)", "--ranks", "2")
+
+
+@pytest.mark.parametrize(
+    ("api", "line", "text"),
+    [
+        (
+            "upc",
+            "await main.zeros(4)",
+            'Thread has no zeros, but a PE has: with `api = "upc"` main is given a Thread, with `api = "shmem"` a PE, '
+            "`async def main(pe)`",
+        ),
+        (
+            "shmem",
+            "await main.all_alloc(4)",
+            'PE has no all_alloc, but a Thread has: with `api = "shmem"` main is given a PE, with `api = "upc"` a '
+            "Thread, `async def main(t)`",
+        ),
+        (
+            "mpi",
+            "main.MYTHREAD",
+            'Comm has no MYTHREAD, but a Thread has: with `api = "mpi"` main is given a Comm, with `api = "upc"` a '
+            "Thread, `async def main(t)`",
+        ),
+        ("upc", "await main.put(1)", "Thread has no put, but its extended has: write `main.extended.put`"),
+        (  # which the program imports, and so means
+            "upc",
+            "globals()['shmem'] = __import__('extended.shmem').shmem; main.put",
+            'Thread has no put, but a PE has: with `api = "upc"` main is given a Thread, with `api = "shmem"` a PE, '
+            "`async def main(pe)`",
+        ),
+    ],
+)
+def test_a_name_of_another_front_end_is_told_with_the_api_that_has_it(shown, api, line, text):
+    assert shown(f"api = '{api}'\nasync def main(main): {line}", "--ranks", "2")[-1] == text
