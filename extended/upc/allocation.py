@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from math import prod
 from typing import TYPE_CHECKING, Any
-from zlib import crc32
 
 import trio
 
@@ -95,7 +94,7 @@ class UpcAllocation:
         array.memory.clear()
         try:
             # No thread may write into memory that its owner has still to clear.  Threads that disagree find out here.
-            await runtime.x.barrier(crc32(made.key()), called="t.all_alloc")
+            await runtime.x.barrier(made.checksum(), called="t.all_alloc")
         except BarrierMismatch:
             calls = (
                 differing_allocations(runtime.ep) or f"rank {runtime.ep.rank} called {called}, but another one did not"
