@@ -24,6 +24,17 @@ _DIGITS = 50
 """Room for a key's three numbers that are of its array alone."""
 
 
+def number_of(maker: int | None, count: int, threads: int) -> int:
+    """Return the number of an array.
+
+    Args:
+        maker: the thread that makes it alone, None where all do.
+        count: which of those that are made so.
+        threads: of the job.
+    """
+    return count * (threads + 1) + (0 if maker is None else 1 + maker)
+
+
 @attrs.frozen(eq=False)
 class Description:
     """One array.
@@ -47,6 +58,11 @@ class Description:
     def layout(self, threads: int) -> Layout:
         """Return which thread has affinity to which element."""
         return Layout(prod(self.shape), self.block, threads, self.first)
+
+    def maker(self, threads: int) -> int | None:
+        """Return the thread that has made it alone, None where all have."""
+        of = self.id % (threads + 1)
+        return of - 1 if of else None
 
     def key(self) -> bytes:
         """Return it as bytes: `KEY` of them, or a multiple for a description that takes more.

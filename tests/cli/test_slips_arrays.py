@@ -122,3 +122,15 @@ def test_windows_take_no_datatypes_of_mpi(shown):
 def test_a_name_of_another_front_end_is_told_with_the_api_that_has_it(shown, api, line, text):
     begin = "from conduits.mpi import MPI\n" if api == "mpi" else ""
     assert shown(f"{begin}api = '{api}'\nasync def main(main): {line}", "--ranks", "2")[-1] == text
+
+
+def test_arrays_of_each_thread_s_own_are_not_freed_by_all(shown):
+    calls = (
+        f"rank {rank} called t.all_free(what t.global_alloc(shape=(6,), dtype=int64) at prog.py:4 gave, an array that "
+        f"thread {rank} made) at prog.py:5"
+        for rank in range(2)
+    )
+    assert (
+        f"conduit.errors.BadRequest: t.all_free: {', but '.join(calls)}; make the same calls with the same arguments in "
+        "the same order on every rank; an array of each thread's own is freed by that thread alone: `await t.free(a)`"
+    ) in shown(f"{UPC}b = await t.global_alloc(6, dtype='i8')\n    await t.all_free(b)", "--ranks", "2")
