@@ -150,6 +150,8 @@ def misuse(error: TypeError, ours: Callable[[object], bool]) -> str:
         return made
     if "not subscriptable" in text and isinstance(failed.tree, ast.Subscript):
         return _taken_by_index(failed, failed.tree) or _reckoned(failed, methods=False) or nothing(error, ours)
+    if text == "'async_generator' object is not iterable":
+        return _made_with_await(failed)
     if text.endswith("object is not iterable") and (listed := _iterated(failed)):
         return listed
     if "await" in text:
@@ -509,6 +511,18 @@ def _iterated(failed: ProgramNode) -> str:
     tree = failed.tree
     for node in (tree.iter,) if isinstance(tree, ast.For) else (tree, *ast.iter_child_nodes(tree)):
         if text := _of_kind(failed, node, "for"):
+            return text
+    return ""
+
+
+def _made_with_await(failed: ProgramNode) -> str:
+    """Say how values that are awaited one by one are put together for what takes all of them; "" for another line."""
+    for node in ast.walk(failed.tree):
+        if isinstance(node, ast.GeneratorExp):
+            text = f"with `await` in it that is no sequence: write a list, `[{ast.unparse(node)[1:-1]}]`"
+            match node.elt:
+                case ast.Await(value=ast.Subscript(value=taken)) if failed.is_ours(failed.value(taken)):
+                    text += f"; `await {ast.unparse(taken)}[:]` reads all at once"
             return text
     return ""
 

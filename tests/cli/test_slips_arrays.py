@@ -131,6 +131,27 @@ def test_arrays_of_each_thread_s_own_are_not_freed_by_all(shown):
         for rank in range(2)
     )
     assert (
-        f"conduit.errors.BadRequest: t.all_free: {', but '.join(calls)}; make the same calls with the same arguments in "
-        "the same order on every rank; an array of each thread's own is freed by that thread alone: `await t.free(a)`"
+        f"conduit.errors.BadRequest: t.all_free: {', but '.join(calls)}; make the same calls with the same arguments "
+        "in the same order on every rank; an array of each thread's own is freed by that thread alone: `await "
+        "t.free(a)`"
     ) in shown(f"{UPC}b = await t.global_alloc(6, dtype='i8')\n    await t.all_free(b)", "--ranks", "2")
+
+
+def test_a_lock_of_set_lock_is_not_to_be_entered(shown):
+    lines = shown(f"{SHMEM}lock = await pe.new_lock()\n    await pe.set_lock(lock)", "--ranks", "3")
+    lock = "the lock at offset 1048560 of the symmetric heap (pe.new_lock at prog.py:3)"
+    warned = ", taken at prog.py:4, is still held although main has returned: release it, else no rank ever gets it"
+    (warning,) = (line for line in lines if "warning of" in line)
+    assert warning.endswith(f": {lock}{warned}")
+    assert any(f"waits for {lock} behind rank 1, which waits for it too or has it, which" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("max(await a[i] for i in range(6))", "[await a[i] for i in range(6)]`; `await a[:]` reads all at once"),
+        ("max(await t.lock('a').try_acquire() for i in 'ab')", "[await t.lock('a').try_acquire() for i in 'ab']`"),
+    ],
+)
+def test_values_that_are_awaited_one_by_one_are_put_into_a_list(shown, line, text):
+    assert f"with `await` in it that is no sequence: write a list, `{text}" in shown(f"{UPC}{line}", "--ranks", "2")
