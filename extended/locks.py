@@ -119,7 +119,7 @@ class LockRequest:
             return f"{self.lock.title}, whose queue rank {self.ahead} keeps"
         if self.position == 1:
             return f"{self.lock.title}, held by rank {self.ahead}"
-        return f"{self.lock.title} behind rank {self.ahead} (which holds it unless it waits for it too)"
+        return f"{self.lock.title} behind rank {self.ahead}, which waits for it too or has it"
 
     def move(self, event: str) -> bool:
         """Go on to the next state; return whether the home must be told that the request leaves."""
@@ -150,6 +150,7 @@ class Hold:
     task: trio.lowlevel.Task
     ticket: int
     place: str
+    call: str
 
 
 class Locks:
@@ -224,7 +225,7 @@ class Locks:
         if request.state == LockState.REFUSED:
             return False
         file, line = program_line()
-        self._holds[lock.key] = Hold(lock, task, request.ticket, f"{file}:{line}")
+        self._holds[lock.key] = Hold(lock, task, request.ticket, f"{file}:{line}", call)
         return True
 
     async def _settled(self, request: LockRequest) -> None:
@@ -267,9 +268,10 @@ class Locks:
     def warn_held(self) -> None:
         """List the locks that are held when this rank's main has returned."""
         for hold in self._holds.values():
+            best = "best by `async with`, " if hold.call.endswith("acquire") else ""  # of a lock that can be entered
             self.ep.warn(
                 f"{hold.lock.title}, taken at {hold.place}, is still held although main has returned: release it, "
-                "best by `async with`, else no rank ever gets it"
+                f"{best}else no rank ever gets it"
             )
 
     def tell(self, sink: ReportSink) -> None:

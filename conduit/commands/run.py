@@ -103,7 +103,8 @@ def run(
     """Run a program on every rank; its last line of output is for scripts.
 
     The program defines `async def main(ep, *args)`, and is executed once per
-    rank, in a module of its own.
+    rank, in a module of its own.  One of a front end says so at its top,
+    by `api = "upc"`, say (or "shmem", "mpi"), and main is given what that has.
 
     Args:
         program: File of the program.

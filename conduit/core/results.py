@@ -1,4 +1,4 @@
-"""What an async function gives when it is awaited, as its head says: for errors alone, since it looks far."""
+"""What a function gives when it is awaited, as its head says: for errors alone, since it looks far."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+_OF_A_COROUTINE = "Coroutine[Any, Any, "
+"""How the head of a function says what it gives that is not async itself, but gives a coroutine."""
+
 
 def result_kind(function: Callable[..., object]) -> type | None:
-    """Return the class of what a function gives, None where its head does not tell.
+    """Return the class of what a function gives when it is awaited, None where its head does not tell.
 
     A head may name a class that its own module imports for types alone; then another module of its package has it.
     """
@@ -18,7 +21,7 @@ def result_kind(function: Callable[..., object]) -> type | None:
     told = getattr(inside, "__annotations__", {}).get("return")
     if not isinstance(told, str):
         return told if isinstance(told, type) else None
-    name = told.partition("[")[0]
+    name = told.removeprefix(_OF_A_COROUTINE).partition("[")[0].rstrip("]")
     if name == "None":
         return type(None)
     package = inside.__module__.partition(".")[0]

@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 import trio
 
 from conduit.core.endpoint import Endpoint
+from conduit.frames import awaited_frames
 from conduit.launch import terminal
 from conduit.launch.life import LIFE
 from conduit.launch.loops import program_frame
@@ -115,7 +116,7 @@ class Hanging:
             waiting = 0 if life is None else life.rank.undelivered()
             if not waiting or _runs(task):
                 continue
-            frames = list(task.iter_await_frames())
+            frames = list(awaited_frames(task))
             place = _sleeps(frames)
             if place and place == (first or place):
                 first, to_do = place, _to_do(frame for frame, _ in frames)
@@ -138,7 +139,7 @@ class Hanging:
             self._handled = handled
             self._polls.clear()
         stacks = [_stack(self._thread)]
-        stacks += [list(each.iter_await_frames()) for main in mains for each in below(main.task) if not _runs(each)]
+        stacks += [list(awaited_frames(each)) for main in mains for each in below(main.task) if not _runs(each)]
         for place, ranks in _polled(stacks).items():
             looks, known = self._polls.get(place, (0, set()))
             known |= ranks

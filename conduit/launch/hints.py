@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 import trio
@@ -246,9 +247,7 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
     """Say what an object of this project has in the place of an attribute that it has not."""
     if isinstance(there, ModuleType):
         return elsewhere(there.__name__, name)
-    if isinstance(there, type) and is_ours(there) and (text := getattr(there, "_instead", {}).get(name)):
-        return f"{there.__name__} has no {name}; {text}"
-    kind = type(there)
+    kind = there if isinstance(there, type) else type(there)
     if there is None:
         return nothing(error, is_ours)
     if kind.__name__ == "NurseryManager":  # of Trio, not public there
@@ -262,8 +261,11 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
     bare = name.partition("_")[2] or name  # of upc_barrier, shmem_put, gasnet_mynode
     for each in (name, bare, bare.rstrip("M0123456789")):  # AMRequestShort2, AMReplyMedium0M
         if text := getattr(kind, "_instead", {}).get(each):
-            return f"{kind.__name__} has no {name}; {as_called(text, kind, _written(error))}"
+            called = "" if there is kind else _written(error)
+            return f"{kind.__name__} has no {name}; {as_called(text, kind, called)}"
         if each in own:
+            if text := _of_another_front(kind, name, error, imported=False):
+                return text
             return f"{kind.__name__} has no {name} (did you mean {each}?){_perhaps_of(there, name, error)}"
     if name in dir(Endpoint) and (name == "attach" or "ep" not in own) and (text := _otherwise(kind, name, error)):
         return text
@@ -281,7 +283,11 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
             return here
         here = here or f"{kind.__name__} has no {name}"
         return f"{here}{_perhaps_of(there, name, error)}"
-    if text := _in_part(there, name, error):
+    if text := (
+        _of_another_front(kind, name, error, imported=True)
+        or _in_part(there, name, error)
+        or _of_another_front(kind, name, error, imported=False)
+    ):
         return text
     if word := _of_main(kind, name):
         return f"{kind.__name__} has no {name}, but what main is called with has: write `{word}.{name}`"
@@ -301,12 +307,30 @@ def _written(error: BaseException) -> str:
 
 def first_argument(front: str | None) -> str:
     """Return what programs of a front end call the first argument of main; None: of the core."""
-    entry = None if front is None else registry.installed(registry.FRONT_ENDS).get(front)
-    if entry is not None:
-        for public in (entry.module, entry.module.rpartition(".")[0]):
-            if given := getattr(importlib.import_module(public), "_given", None):
-                return str(given[0])
-    return "ep"
+    known = front is not None and front in registry.installed(registry.FRONT_ENDS)
+    return _given_by(front).word if known and front else "ep"
+
+
+class _Given(NamedTuple):
+    """What a front end gives to main.
+
+    Attributes:
+        module: the last part of the public module's name.
+        word: what programs call it.
+        kind: its class.
+    """
+
+    module: str
+    word: str
+    kind: type
+
+
+def _given_by(front: str) -> _Given:
+    """Return what an installed front end gives to main."""
+    for public in modules_of(front):
+        if given := getattr(importlib.import_module(public), "_given", None):
+            return _Given(public.rpartition(".")[2], *given)
+    return _Given(front, "ep", Endpoint)
 
 
 def _perhaps_of(there: object, name: str, error: BaseException) -> str:
@@ -376,6 +400,30 @@ def _otherwise(kind: type, name: str, error: BaseException) -> str:
         if fronts:
             who = f'with `api = "{fronts[0]}"` main is given a {kind.__name__}, without that line an endpoint'
         return f"{kind.__name__} has no {name}, but an endpoint has: {who}, `async def main(ep)`"
+    return ""
+
+
+def _of_another_front(kind: type, name: str, error: BaseException, *, imported: bool) -> str:
+    """Say which front end gives main what has a name, to who has what another one gives; "" for others.
+
+    Args:
+        kind: the class of what has not that name.
+        name: it.
+        error: that it has not.
+        imported: whether only front ends count that the program imports.
+    """
+    fronts = {front: _given_by(front) for front in sorted(registry.installed(registry.FRONT_ENDS))}
+    mine = next((front for front, given in fronts.items() if given.kind is kind), "")
+    said = mine in {step.tb_frame.f_globals.get("api") for step in steps_of(error)}
+    for front, given in fronts.items() if mine else ():
+        if front != mine and _has(given.kind, name) and (_imports(front, error) or not imported):
+            one, other = (
+                f'with `api = "{each}"`' if said else f"by {fronts[each].module}.run" for each in (mine, front)
+            )
+            return (
+                f"{kind.__name__} has no {name}, but a {given.kind.__name__} has: {one} main is given a "
+                f"{kind.__name__}, {other} a {given.kind.__name__}, `async def main({given.word})`"
+            )
     return ""
 
 

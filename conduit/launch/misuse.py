@@ -150,6 +150,8 @@ def misuse(error: TypeError, ours: Callable[[object], bool]) -> str:
         return made
     if "not subscriptable" in text and isinstance(failed.tree, ast.Subscript):
         return _taken_by_index(failed, failed.tree) or _reckoned(failed, methods=False) or nothing(error, ours)
+    if text == "'async_generator' object is not iterable":
+        return _made_with_await(failed)
     if text.endswith("object is not iterable") and (listed := _iterated(failed)):
         return listed
     if "await" in text:
@@ -513,6 +515,18 @@ def _iterated(failed: ProgramNode) -> str:
     return ""
 
 
+def _made_with_await(failed: ProgramNode) -> str:
+    """Say how values that are awaited one by one are put together for what takes all of them; "" for another line."""
+    for node in ast.walk(failed.tree):
+        if isinstance(node, ast.GeneratorExp):
+            text = f"with `await` in it that is no sequence: write a list, `[{ast.unparse(node)[1:-1]}]`"
+            match node.elt:
+                case ast.Await(value=ast.Subscript(value=taken)) if failed.is_ours(failed.value(taken)):
+                    text += f"; `await {ast.unparse(taken)}[:]` reads all at once"
+            return text
+    return ""
+
+
 def _of_kind(failed: ProgramNode, node: ast.AST, use: str) -> str:
     """Say what to write where an object of this project cannot be used so, "" where its class does not say."""
     kind = _kind_given(failed, node) or type(failed.value(node))
@@ -561,14 +575,35 @@ def _entered(failed: ProgramNode, node: ast.expr, refused: str, *, waits: bool) 
     function = failed.function(made)
     kind = type(value) if function is None else result_kind(function) or _class_of(function, refused)
     entered = kind is not None and hasattr(kind, "__aenter__")
+    instead = _in_place_of_entering(failed, made, kind)
     if refused == "coroutine":
         call = f"await {_shown(made)}"
-        plain = kind is not None and not entered
-        return f"write `{call}`, without `with`" if plain else f"what it gives is entered: write `async with {call}:`"
+        if entered:
+            return f"what it gives is entered: write `async with {call}:`"
+        if kind is None and not instead:
+            return f"it is awaited first: write `made = {call}`, and `async with made:` where that can be entered"
+        return instead or f"write `{call}`, without `with`"
     if entered or (kind is None and not waits):
         return f"to enter it may take time: write `async with {_shown(node)}:`"
-    instead = getattr(kind, "_instead", {}).get("async with", "use it without `with`")
-    return f"a {refused} is not entered: {instead}"
+    return f"a {refused} is not entered: {instead or 'use it without `with`'}"
+
+
+def _in_place_of_entering(failed: ProgramNode, made: ast.expr, kind: type | None) -> str:
+    """Return what to write in the place of entering what a call gives, "" where neither its class says nor the call's.
+
+    Args:
+        failed: the line that failed.
+        made: the call.
+        kind: of what it gives.
+    """
+    if text := getattr(kind, "_instead", {}).get("async with"):
+        return str(text)
+    method = made.func if isinstance(made, ast.Call) else None
+    if not isinstance(method, ast.Attribute):
+        return ""
+    owner = type(failed.value(method.value))
+    text = getattr(owner, "_instead", {}).get(f"async with {method.attr}")
+    return as_called(text, owner, _name(method.value)) if text else ""
 
 
 def _class_of(function: Callable[..., object], name: str) -> type | None:

@@ -11,6 +11,7 @@ import trio
 
 from conduit.core.started import STARTED, Where
 from conduit.core.steps import steps_of
+from conduit.frames import awaited_frames
 
 Own = Callable[[str], bool]
 """Says of a file whether it is none of a program."""
@@ -39,7 +40,7 @@ def _name_and_lines(task: trio.lowlevel.Task) -> tuple[str, list[int]]:
 def frames(task: trio.lowlevel.Task) -> Iterator[tuple[FrameType, int]]:
     """Return the frames of a task with their lines, outermost first, also where the task is the one that runs."""
     if not getattr(task.coro, "cr_running", False):
-        return task.iter_await_frames()
+        return awaited_frames(task)
     outermost = task.coro.cr_frame
     found: list[tuple[FrameType, int]] = []
     frame: FrameType | None = sys._getframe(1)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import trio
 
+from conduit.frames import awaited_frames
+
 _OWN = tuple(os.path.dirname(path) + os.sep for path in (trio.__file__, os.path.dirname(__file__)))
 
 
@@ -56,14 +58,14 @@ def _in_trio(task: trio.lowlevel.Task, name: str) -> bool:
     """Return whether a function of Trio's is among those that a task is in."""
     return any(
         frame.f_code.co_name == name and frame.f_code.co_filename.startswith(_OWN[0])
-        for frame, _ in task.iter_await_frames()
+        for frame, _ in awaited_frames(task)
     )
 
 
 def describe(task: trio.lowlevel.Task) -> str:
     """Return a task's name and the innermost line of it that is not Trio's or the simulation's."""
     line = ""
-    for frame, number in task.iter_await_frames():
+    for frame, number in awaited_frames(task):
         if not line or not frame.f_code.co_filename.startswith(_OWN):
             line = f"{frame.f_code.co_filename}:{number} in {frame.f_code.co_name}"
     return f"task {task.name} at {line or 'its end'}"

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from conduit.contract import AtomicOp, Buffer, Complete, Core, OneSided, StridedSection
+from conduit.frames import awaited_frames
 from conduit.sim.trio_private import cancelled
 from conduit.simnet.operating import BeginChain, OperatingCall
 from conduit.simnet.port import SimulatedNetwork, SimulatedPort
@@ -189,7 +190,7 @@ class OneSidedPort(SimulatedPort):
         """Say of a call that waits with the turn whether it is for its chain of events, and no more for its poll."""
         operating, task = self.operating, self.operating.task
         assert task is not None
-        frames = {frame.f_code.co_name: frame for frame, _ in task.iter_await_frames()}
+        frames = {frame.f_code.co_name: frame for frame, _ in awaited_frames(task)}
         own = frames.get("operate")
         by_events = own is not None and own.f_locals["chain"] is getattr(operating, "_chain", None)
         return "_operate_later" in frames or operating.begun or not by_events

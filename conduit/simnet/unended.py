@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Protocol
 
+from conduit.frames import awaited_frames
 from conduit.simnet.tending import TransportWithWork
 from conduit.simnet.transport import Transport
 
@@ -68,5 +69,5 @@ def _may_stop(transport: Transport) -> bool:
 
 
 def _frames(task: Any) -> Iterator[Any]:
-    for frame, _ in task.iter_await_frames():
+    for frame, _ in awaited_frames(task):
         yield frame

@@ -10,6 +10,8 @@ from typing import Any
 import outcome
 import trio
 
+from conduit.frames import awaited_frames
+
 GRACE_NS = 5_000_000_000  # for clean-up under a shield, once the job is ending
 STEPS = 20  # of a task after which it makes no more than clean-ups do; a call of a thread takes two
 _IN_THREAD = "to_thread_run_sync"  # of Trio: a thread holds the task and will wake it
@@ -104,4 +106,4 @@ def _children(task: trio.lowlevel.Task) -> list[trio.lowlevel.Task]:
 
 
 def _is_in(task: trio.lowlevel.Task, *names: str) -> bool:
-    return any(frame.f_code.co_name in names for frame, _ in task.iter_await_frames())
+    return any(frame.f_code.co_name in names for frame, _ in awaited_frames(task))

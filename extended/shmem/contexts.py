@@ -14,6 +14,7 @@ from extended.left_behind import LeftBehind
 from extended.shmem.teams import ShmemTeam, check_team
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
     from types import TracebackType
 
     from extended import Extended, Handle
@@ -206,7 +207,7 @@ class CtxMaker:
         return ctx.alias()
 
     @public("pe.Ctx")
-    def create(self, options: Any = 0, team: ShmemTeam | None = None) -> Any:
+    def create(self, options: Any = 0, team: ShmemTeam | None = None) -> Coroutine[Any, Any, Ctx]:
         """Make a context.
 
         Args:
@@ -219,7 +220,7 @@ class CtxMaker:
         call = "pe.Ctx.create"
         return self.make(call, options, self._world if team is None else check_team(call, team))
 
-    def make(self, call: str, options: Any, team: ShmemTeam) -> Any:
+    def make(self, call: str, options: Any, team: ShmemTeam) -> Coroutine[Any, Any, Ctx]:
         """Return a coroutine that makes a context."""
         integer(call, "options", options, 0, 7, "0, or some of CTX")
         team.members(call)

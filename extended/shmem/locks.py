@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -99,7 +99,7 @@ class ShmemLocks(Base, ShmemAllocation):
         return self._free("pe.del_signal", signal)
 
     @public("pe")
-    def Lock(self) -> Any:
+    def Lock(self) -> Coroutine[Any, Any, ShmemLock]:
         """Make a lock; collective.
 
         Returns:

@@ -54,6 +54,7 @@ class PE(Sealed, ShmemConstants, Waits, ShmemAtomics, ShmemCollectives, ShmemLoc
             for call in ("put", "get", "put_nbi", "get_nbi")
         },
         **dict.fromkeys(("ctx_create", "create_ctx"), "write `ctx = await pe.Ctx.create()`"),
+        "async with new_lock": "for a lock that is entered write `lock = await pe.Lock()`, then `async with lock:`",
         "barrier": "write `await pe.barrier_all()`",
         **{
             f"team_{call}": f"write `await pe.TEAM_WORLD.{call}(...)`, or the same of another team"

@@ -13,7 +13,7 @@ from extended.shmem import arguments
 from extended.shmem.meetings import meet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Coroutine, Mapping
     from types import TracebackType
 
 
@@ -127,7 +127,7 @@ class ShmemTeam:
         size: Any = None,
         config: Mapping[str, int] | None = None,
         **kwargs: int,
-    ) -> Any:
+    ) -> Coroutine[Any, Any, ShmemTeam]:
         """Make a team of some PEs of this one, all of which call it with the same arguments.
 
         Args:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from math import prod
 from typing import TYPE_CHECKING, Any
-from zlib import crc32
 
 import trio
 
@@ -14,7 +13,7 @@ from extended.front_ends import differing_allocations, public
 from extended.program_lines import made_here
 from extended.upc import arguments
 from extended.upc.array import SharedArray
-from extended.upc.keys import Description
+from extended.upc.keys import Description, number_of
 from extended.upc.places import check_array
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ class UpcAllocation:
         runtime = self.runtime
         number = self._together
         self._together += 1
-        made = Description(number * (runtime.ep.size + 1), 0, shape, dtype, block, 0)
+        made = Description(number_of(None, number, runtime.ep.size), 0, shape, dtype, block, 0)
         nbytes = made.layout(runtime.ep.size).most() * dtype.itemsize
         called = f"t.all_alloc(shape={shape}, dtype={dtype}, block={'indefinite' if block is None else block})"
         made = made.at(await runtime.x.all_alloc(nbytes, _ALIGN, called=called))
@@ -95,7 +94,7 @@ class UpcAllocation:
         array.memory.clear()
         try:
             # No thread may write into memory that its owner has still to clear.  Threads that disagree find out here.
-            await runtime.x.barrier(crc32(made.key()), called="t.all_alloc")
+            await runtime.x.barrier(made.checksum(), called="t.all_alloc")
         except BarrierMismatch:
             calls = (
                 differing_allocations(runtime.ep) or f"rank {runtime.ep.rank} called {called}, but another one did not"
@@ -114,8 +113,16 @@ class UpcAllocation:
             conduit.BadRequest: no array, one that was freed, or another one than on other threads.
         """
         await self.runtime.fence()
-        offset = a.description.offset
-        await self.runtime.x.free(offset, called=f"t.all_free(what {a.made} gave)")
+        maker = a.description.maker(self.runtime.ep.size)
+        whose = "" if maker is None else f", an array that thread {maker} made"
+        try:
+            await self.runtime.x.free(a.description.offset, called=f"t.all_free(what {a.made} gave{whose})")
+        except conduit.BadRequest as error:
+            if maker is None:
+                raise
+            raise conduit.BadRequest(
+                f"{error}; an array of each thread's own is freed by that thread alone: `await t.free(a)`"
+            ) from None
         self.runtime.freed[a.description.id] = "by t.all_free"
 
     @public("t", _for_global_alloc)
@@ -154,10 +161,10 @@ class UpcAllocation:
         return await self._allocate("t.alloc", shape, dtype, None, self.runtime.ep.rank)
 
     async def _allocate(self, call: str, shape: Any, dtype: Any, block: int | None, first: int) -> SharedArray:
-        runtime, threads = self.runtime, self.runtime.ep.size
+        runtime, rank, threads = self.runtime, self.runtime.ep.rank, self.runtime.ep.size
         await runtime.writes.make_room()
         self._alone += 1
-        made = Description(self._alone * (threads + 1) + 1 + runtime.ep.rank, 0, shape, dtype, block, first)
+        made = Description(number_of(rank, self._alone, threads), 0, shape, dtype, block, first)
         nbytes = made.layout(threads).most() * dtype.itemsize
         called = f"{call}(shape={shape}, dtype={dtype})"
         offset = await runtime.x.global_alloc(nbytes, _ALIGN, called=called)

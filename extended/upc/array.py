@@ -111,7 +111,10 @@ class SharedArray:
 
     @property
     def key(self) -> bytes:
-        """Bytes by which any thread opens the same array: ``t.array(key)``."""
+        """Bytes by which any thread opens the same array, ``t.array(key)``: 128 of them, as of every other array.
+
+        A shape of many dimensions, or a dtype of many fields, takes a multiple of that.
+        """
         return self.description.key()
 
     def __len__(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ast import literal_eval
 from math import prod
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import attrs
 import numpy as np
@@ -15,7 +16,23 @@ from extended.upc.layout import Layout
 if TYPE_CHECKING:
     from typing import Self
 
+KEY = 128
+"""Bytes of a key."""
+
 _MARK = b"upc1"
+_DIGITS = 50
+"""Room for a key's three numbers that are of its array alone."""
+
+
+def number_of(maker: int | None, count: int, threads: int) -> int:
+    """Return the number of an array.
+
+    Args:
+        maker: the thread that makes it alone, None where all do.
+        count: which of those that are made so.
+        threads: of the job.
+    """
+    return count * (threads + 1) + (0 if maker is None else 1 + maker)
 
 
 @attrs.frozen(eq=False)
@@ -42,10 +59,29 @@ class Description:
         """Return which thread has affinity to which element."""
         return Layout(prod(self.shape), self.block, threads, self.first)
 
+    def maker(self, threads: int) -> int | None:
+        """Return the thread that has made it alone, None where all have."""
+        of = self.id % (threads + 1)
+        return of - 1 if of else None
+
     def key(self) -> bytes:
-        """Return it as bytes."""
+        """Return it as bytes: `KEY` of them, or a multiple for a description that takes more.
+
+        How many does not depend on numbers that differ from thread to thread, whose keys are gathered into one array.
+        """
+        text = self._text()
+        numbers = sum(len(str(each)) for each in (self.id, self.offset, self.first))
+        most = len(_MARK) + len(text) - numbers + _DIGITS
+        # The end stays where a key that is cut off lacks it.
+        return _MARK + text.rjust(-(-most // KEY) * KEY - len(_MARK)).encode()
+
+    def checksum(self) -> int:
+        """Return a number of 32 bits that differs where descriptions do."""
+        return crc32(_MARK + self._text().encode())
+
+    def _text(self) -> str:
         dtype = np.lib.format.dtype_to_descr(self.dtype)
-        return _MARK + repr((self.id, self.offset, self.shape, dtype, self.block, self.first)).encode()
+        return repr((self.id, self.offset, self.shape, dtype, self.block, self.first))
 
     @classmethod
     def of_key(cls, key: object) -> Self:
@@ -60,7 +96,7 @@ class Description:
             data = bytes(key)
             if not data.startswith(_MARK):
                 raise ValueError
-            id, offset, shape, dtype, block, first = literal_eval(data[len(_MARK) :].decode())
+            id, offset, shape, dtype, block, first = literal_eval(data[len(_MARK) :].decode().lstrip())
             return cls(id, offset, shape, np.lib.format.descr_to_dtype(dtype), block, first)
         except (TypeError, ValueError, SyntaxError):
             shown = repr(key)[:80]

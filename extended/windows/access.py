@@ -178,7 +178,7 @@ class Access(WindowBase):
         start = there.disp * member.disp_unit
         if start + there.nbytes > member.nbytes and there.nbytes:
             raise conduit.BadRequest(
-                f"{call}: {'origin' if target is None else f'target={shown(target)}'} is bytes {start} to "
+                f"{call}: target={shown(target)}{', as long as origin,' * (target is None)} is bytes {start} to "
                 f"{start + there.nbytes - 1} of rank {rank}, whose part has {member.nbytes} "
                 f"(disp_unit={member.disp_unit}); stay inside"
             )

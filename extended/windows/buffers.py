@@ -27,6 +27,11 @@ def dtype_of(call: str, name: str, dtype: Any) -> np.dtype[Any]:
     Raises:
         conduit.BadRequest: another, or none that numpy knows.
     """
+    if _is_of_mpi(dtype):
+        raise conduit.BadRequest(
+            f"{call}: {name} has {shown(dtype)} for a dtype, which is a datatype of MPI; windows take those of numpy, "
+            'give "f8", "i4" and so on'
+        )
     try:
         made: np.dtype[Any] = np.dtype(dtype)
     except Exception:
@@ -41,7 +46,12 @@ def dtype_of(call: str, name: str, dtype: Any) -> np.dtype[Any]:
 
 
 def _is_dtype(value: Any) -> bool:
-    return isinstance(value, str | type | np.dtype)
+    return isinstance(value, str | type | np.dtype) or _is_of_mpi(value)
+
+
+def _is_of_mpi(value: Any) -> bool:
+    """Say whether something is a datatype of MPI, of whatever package."""
+    return hasattr(value, "Get_extent")
 
 
 def elements(call: str, name: str, spec: Any, *, writable: bool = False) -> Array:

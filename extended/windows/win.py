@@ -16,6 +16,8 @@ from extended.windows.making import give_back, make, wanted
 from extended.windows.passive import Passive
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from extended import Team
 
 
@@ -31,6 +33,28 @@ class Win(Access, Active, Passive):
         **dict.fromkeys(("rank", "Get_rank"), "write `win.Get_group().rank`"),
         "Get_size": "write `win.Get_group().size` for the number of ranks",
         "async with": "write `win = await Win.Allocate(...)`, and after its last use `await win.Free()`",
+        **{
+            f"R{call.lower()}": f"it is not offered: write `await win.{call}(...)`, which returns before the access is "
+            "complete, and then `await win.Flush(rank)` in a passive epoch, or end the epoch"
+            for call in ("Put", "Get", "Accumulate", "Get_accumulate")
+        },
+        **dict.fromkeys(
+            ("Allocate_shared", "Shared_query"),
+            "it is not offered: write `win = await Win.Allocate(size, disp_unit, comm=x)`, and `await win.Get(...)` "
+            "and `await win.Put(...)` for the parts of others",
+        ),
+        **dict.fromkeys(
+            ("Create_dynamic", "Attach", "Detach"),
+            "it is not offered: write `win = await Win.Create(array, disp_unit, comm=x)` for memory that there is",
+        ),
+        **dict.fromkeys(
+            ("Set_errhandler", "Get_errhandler", "Call_errhandler"),
+            "it is not offered: what is wrong is raised, as `extended.windows.WindowError` or `conduit.BadRequest`",
+        ),
+        **dict.fromkeys(
+            ("Set_name", "Get_name", "Set_attr", "Get_attr", "Delete_attr", "Create_keyval", "Free_keyval"),
+            "it is not offered: keep what belongs to a window in a variable of the program's",
+        ),
     }
     _called: ClassVar = "win"
 
@@ -42,7 +66,9 @@ class Win(Access, Active, Passive):
 
     @classmethod
     @public("Win")
-    def Allocate(cls, size: Any, disp_unit: Any = 1, *, comm: Team, info: Any = None, checks: Any = True) -> Any:
+    def Allocate(
+        cls, size: Any, disp_unit: Any = 1, *, comm: Team, info: Any = None, checks: Any = True
+    ) -> Coroutine[Any, Any, Win]:
         """Make a window with memory of the segment's symmetric heap; collective over `comm`.
 
         What is in the memory is what was there before: zeros where nothing has used it yet.
@@ -62,7 +88,9 @@ class Win(Access, Active, Passive):
 
     @classmethod
     @public("Win")
-    def Create(cls, array: Any, disp_unit: Any = 1, *, comm: Team, info: Any = None, checks: Any = True) -> Any:
+    def Create(
+        cls, array: Any, disp_unit: Any = 1, *, comm: Team, info: Any = None, checks: Any = True
+    ) -> Coroutine[Any, Any, Win]:
         """Make a window of memory that there is; collective over `comm`.
 
         What lies in the segment goes by the network's own operations, where it has any.

@@ -542,8 +542,8 @@ LINES = {
         "ep.segment is an array of numbers: write `ep.segment[:5] = numpy.frombuffer(data.encode(), 'u1')`"
     ),
     WINDOW + "import numpy as np\n    await win.Fence()\n    await win.Put(np.zeros(4), 1)": (
-        "conduit.errors.BadRequest: win.Put: origin is bytes 0 to 31 of rank 1, whose part has 8 (disp_unit=1); stay "
-        "inside"
+        "conduit.errors.BadRequest: win.Put: target=None, as long as origin, is bytes 0 to 31 of rank 1, whose part "
+        "has 8 (disp_unit=1); stay inside"
     ),
     UPC + "await t.memput(a, b'abc')": (
         "conduit.errors.BadRequest: t.memput: dst=<SharedArray shape=(12,) dtype=int64 block=3 threads=2 thread 0: 0-2 "

@@ -25,6 +25,7 @@ from conduit.launch.reports.own_variables import own_variables, shared_variables
 from conduit.launch.reports.records import OF_TRIO, MessageRecord, RankRecord, SourceLine, TaskRecord, WaitRecord
 
 _RAN = "its task ran that"
+_A_CALL = "a call that polls"
 _Shared = dict[int, dict[CodeType, list[str]]]
 
 
@@ -279,16 +280,19 @@ def _endpoint_call(frames: Iterable[tuple[FrameType, int]]) -> str:
             program, called = frame, OF_TRIO
         elif program is not None:  # the first that is none: what the program's line awaits
             of_trio = str(frame.f_globals.get("__name__", "")).partition(".")[0] == "trio"
-            called = OF_TRIO if of_trio else _awaited(program.f_code, program.f_lasti) or OF_TRIO
+            called = OF_TRIO if of_trio else _awaited(program.f_code, program.f_lasti)
             program = None
     return called
 
 
 @lru_cache(maxsize=64)
 def _awaited(code: CodeType, lasti: int) -> str:
-    """Return which call a line of a program awaits, as it is written, without its arguments; "" for none."""
+    """Return what a line of a program awaits: a call without its arguments, `a[i]`, `await handle`."""
     match written.node(code, lasti):
-        case ast.Await(value=ast.Call(func=name)):
-            text = ast.unparse(name)
-            return text if len(text) <= written.SHOWN else ""
-    return ""
+        case ast.Await(value=ast.Call(func=part)) | ast.Await(value=ast.Subscript() as part) | ast.Call(func=part):
+            text = ast.unparse(part)
+        case ast.expr() as whole:
+            text = ast.unparse(whole)
+        case _:
+            text = ""
+    return text if 0 < len(text) <= written.SHOWN else _A_CALL

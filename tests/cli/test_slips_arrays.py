@@ -1,0 +1,157 @@
+"""What `conduit run` says of slips with shared arrays, symmetric ones and windows: the exact words."""
+
+import pytest
+
+UPC = "api = 'upc'\nasync def main(t):\n    a = await t.all_alloc(1, dtype='i8')\n    "
+EXTENDED = "from extended import Extended\nasync def main(ep):\n    x = await Extended.attach(ep)\n    "
+SHMEM = "api = 'shmem'\nasync def main(pe):\n    "
+WINDOW = EXTENDED + "from extended.windows import Win\n    win = await Win.Allocate(8, comm=x)\n    "
+POLLS = "    2 ranks wait for it; it polls and has handled all that came"
+SOON = ("--ranks", "3", "--time-limit", "1ms")
+
+
+@pytest.mark.parametrize(
+    ("read", "call"),
+    [
+        ("await a[0]", "a[0]"),
+        ("await a.read(0)", "a.read"),
+        (f"await a[{' + '.join('0' * 20)}]", "a call that polls"),
+        (f"await (lambda: {'0 or ' * 20}a)().read(0)", "a call that polls"),
+    ],
+)
+def test_a_loop_of_reads_of_what_lies_here_polls(shown, read, call):
+    """Such a read waits for nothing; it was said to be a wait of Trio's own, in which nothing is polled."""
+    _polls_in(call, shown(f"{UPC}if t.MYTHREAD == 0:\n        while {read} == 0: pass\n    await t.barrier()", *SOON))
+
+
+def test_a_loop_over_handles_that_are_done_polls(shown):
+    loop = "while True:\n            h = await x.get_nb(0, 0, 8)\n            await h"
+    _polls_in("await h", shown(f"{EXTENDED}if ep.rank == 0:\n        {loop}\n    await x.barrier()", *SOON), line=7)
+
+
+def _polls_in(call, lines, line=5):
+    assert lines[1:3] == [f"rank 0: prog.py:{line} in main: is in {call}", POLLS]
+    assert "Trio" not in "".join(lines)
+
+
+LOCK = "for a lock that is entered write `lock = await pe.Lock()`, then `async with lock:`"
+UNOFFERED = {
+    "await win.Rput(b, 0)": "Win has no Rput; it is not offered: write `await win.Put(...)`, which returns before the "
+    "access is complete, and then `await win.Flush(rank)` in a passive epoch, or end the epoch",
+    "await Win.Allocate_shared(8, comm=x)": "Win has no Allocate_shared; it is not offered: write `win = await "
+    "Win.Allocate(size, disp_unit, comm=x)`, and `await win.Get(...)` and `await win.Put(...)` for the parts of others",
+    "await Win.Create_dynamic(comm=x)": "Win has no Create_dynamic; it is not offered: write `win = await "
+    "Win.Create(array, disp_unit, comm=x)` for memory that there is",
+    "win.Set_name('a')": "Win has no Set_name; it is not offered: keep what belongs to a window in a variable "
+    "of the program's",
+    "win.Set_errhandler(1)": "Win has no Set_errhandler; it is not offered: what is wrong is raised, as "
+    "`extended.windows.WindowError` or `conduit.BadRequest`",
+    "async with Win.Allocate(8, comm=x) as w: pass": "write `win = await Win.Allocate(...)`, and after its last use "
+    "`await win.Free()`",
+}
+
+
+@pytest.mark.parametrize("made", ["pe.new_lock()", "await pe.new_lock()"])
+def test_a_lock_for_set_lock_is_not_entered(shown, made):
+    lines = shown(f"{SHMEM}async with {made}: pass", "--ranks", "2")
+    assert [line.removeprefix("a ndarray is not entered: ") for line in lines if "entered" in line] == [LOCK]
+
+
+@pytest.mark.parametrize(
+    ("entered", "text"),
+    [
+        (
+            "pe.zeros(4)",
+            "it is awaited first: write `made = await pe.zeros(4)`, and `async with made:` where that can be entered",
+        ),
+        ("pe.Ctx.create()", "what it gives is entered: write `async with await pe.Ctx.create():`"),
+        (
+            "pe.TEAM_WORLD.split_strided()",
+            "what it gives is entered: write `async with await pe.TEAM_WORLD.split_strided():`",
+        ),
+    ],
+)
+def test_only_what_can_be_entered_is_said_to_be(shown, entered, text):
+    assert text in shown(f"{SHMEM}async with {entered}: pass", "--ranks", "2")
+
+
+@pytest.mark.parametrize(("line", "text"), UNOFFERED.items())
+def test_what_windows_do_not_offer_is_told_with_what_to_write(shown, line, text):
+    assert text in shown(f"{WINDOW}{line}", "--ranks", "2")
+
+
+def test_windows_take_no_datatypes_of_mpi(shown):
+    begin = f"from conduits.mpi import MPI\nimport numpy as np\n{WINDOW}await win.Fence()\n    "
+    for given in ("[np.ones(2), MPI.DOUBLE]", "[np.ones(2), 2, MPI.DOUBLE]"):
+        assert (
+            "conduit.errors.BadRequest: win.Put: origin has <Datatype MPI_DOUBLE> for a dtype, which is a datatype of "
+            'MPI; windows take those of numpy, give "f8", "i4" and so on'
+        ) in shown(f"{begin}await win.Put({given}, 1)", "--ranks", "2")
+
+
+@pytest.mark.parametrize(
+    ("api", "line", "text"),
+    [
+        (
+            "upc",
+            "await main.zeros(4)",
+            'Thread has no zeros, but a PE has: with `api = "upc"` main is given a Thread, with `api = "shmem"` a PE, '
+            "`async def main(pe)`",
+        ),
+        (
+            "shmem",
+            "await main.all_alloc(4)",
+            'PE has no all_alloc, but a Thread has: with `api = "shmem"` main is given a PE, with `api = "upc"` a '
+            "Thread, `async def main(t)`",
+        ),
+        (
+            "mpi",
+            "main.MYTHREAD",
+            'Comm has no MYTHREAD, but a Thread has: with `api = "mpi"` main is given a Comm, with `api = "upc"` a '
+            "Thread, `async def main(t)`",
+        ),
+        ("upc", "await main.put(1)", "Thread has no put, but its extended has: write `main.extended.put`"),
+        (  # which the program imports, and so means
+            "upc",
+            "globals()['shmem'] = __import__('extended.shmem').shmem; main.put",
+            'Thread has no put, but a PE has: with `api = "upc"` main is given a Thread, with `api = "shmem"` a PE, '
+            "`async def main(pe)`",
+        ),
+    ],
+)
+def test_a_name_of_another_front_end_is_told_with_the_api_that_has_it(shown, api, line, text):
+    begin = "from conduits.mpi import MPI\n" if api == "mpi" else ""
+    assert shown(f"{begin}api = '{api}'\nasync def main(main): {line}", "--ranks", "2")[-1] == text
+
+
+def test_arrays_of_each_thread_s_own_are_not_freed_by_all(shown):
+    calls = (
+        f"rank {rank} called t.all_free(what t.global_alloc(shape=(6,), dtype=int64) at prog.py:4 gave, an array that "
+        f"thread {rank} made) at prog.py:5"
+        for rank in range(2)
+    )
+    assert (
+        f"conduit.errors.BadRequest: t.all_free: {', but '.join(calls)}; make the same calls with the same arguments "
+        "in the same order on every rank; an array of each thread's own is freed by that thread alone: `await "
+        "t.free(a)`"
+    ) in shown(f"{UPC}b = await t.global_alloc(6, dtype='i8')\n    await t.all_free(b)", "--ranks", "2")
+
+
+def test_a_lock_of_set_lock_is_not_to_be_entered(shown):
+    lines = shown(f"{SHMEM}lock = await pe.new_lock()\n    await pe.set_lock(lock)", "--ranks", "3")
+    lock = "the lock at offset 1048560 of the symmetric heap (pe.new_lock at prog.py:3)"
+    warned = ", taken at prog.py:4, is still held although main has returned: release it, else no rank ever gets it"
+    (warning,) = (line for line in lines if "warning of" in line)
+    assert warning.endswith(f": {lock}{warned}")
+    assert any(f"waits for {lock} behind rank 1, which waits for it too or has it, which" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("max(await a[i] for i in range(6))", "[await a[i] for i in range(6)]`; `await a[:]` reads all at once"),
+        ("max(await t.lock('a').try_acquire() for i in 'ab')", "[await t.lock('a').try_acquire() for i in 'ab']`"),
+    ],
+)
+def test_values_that_are_awaited_one_by_one_are_put_into_a_list(shown, line, text):
+    assert f"with `await` in it that is no sequence: write a list, `{text}" in shown(f"{UPC}{line}", "--ranks", "2")
