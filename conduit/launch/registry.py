@@ -237,11 +237,6 @@ def layers() -> list[str]:
     return [entry.module for entry in installed(LAYERS).values()]
 
 
-def conduit_modules() -> list[str]:
-    """Return the packages and modules that the registered conduits are in; nothing is imported."""
-    return [entry.module for entry in installed(CONDUITS).values()]
-
-
 def installed(group: str) -> Mapping[str, EntryPoint]:
     """Return the entry points of a group by name; nothing is imported.
 

@@ -11,6 +11,7 @@ from conduit.contract import Constant, Limits, RawTable
 from conduit.launch import registry
 from conduit.options import SimOptions, option
 from conduit.simnet import HostModel, Transport
+from conduit.simnet.constants import bytes_per_s, ps
 from conduits.loggp import Loggp
 from conduits.loggp.port import LoggpTransport
 
@@ -177,6 +178,23 @@ def test_a_constant_of_no_kind():
         ValueError, match=r"^constant 'x': kind='guess' is not allowed; pass 'fact', 'anchor' or 'assumed'$"
     ):
         Constant("x", 1, "us", "guess", "because")
+
+
+def test_a_constant_of_no_unit():
+    with pytest.raises(
+        ValueError,
+        match=r"^constant 'x': unit='nsec' is not allowed; pass one of ns, us, us/byte, bytes, MB/s, 1/s, MHz, "
+        r"Mflop/s, count, messages, datagrams, ratio, -$",
+    ):
+        Constant("x", 1, "nsec", "fact", "because")
+
+
+def test_a_constant_that_is_read_as_what_it_is_not():
+    size = Constant("x", 1, "bytes", "fact", "because")
+    with pytest.raises(TypeError, match=r"^x is in 'bytes', no time; its unit must be 'ns' or 'us'$"):
+        ps(size)
+    with pytest.raises(TypeError, match=r"^x is in 'bytes', no rate; its unit must be 'MB/s'$"):
+        bytes_per_s(size)
 
 
 def test_a_table_whose_rows_do_not_fill_its_columns():
