@@ -259,7 +259,7 @@ class Forgetful(Toy):
         (Forgetful, "limits returned None; return conduit.contract.Limits(...)"),
         (
             Small,
-            "with its options as they are by default, limits raised ValueError: Limits: max_args=8 is not allowed; "
+            "with its options as they are by default, limits raised BadRequest: Limits: max_args=8 is not allowed; "
             "pass an int of at least 16",
         ),
         (Unfinished, "the class lacks limits, port; define what a conduit must have"),
