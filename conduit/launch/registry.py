@@ -244,6 +244,12 @@ def layers() -> list[str]:
     return [entry.module for entry in installed(LAYERS).values() if not _malformed(entry)]
 
 
+def plugins() -> set[str]:
+    """Return the packages that registered conduits are in, without those whose lines are left out of reports."""
+    layers_ = {module.partition(".")[0] for module in layers()}
+    return {entry.value.partition(":")[0].partition(".")[0] for entry in installed(CONDUITS).values()} - layers_
+
+
 def installed(group: str) -> Mapping[str, EntryPoint]:
     """Return the entry points of a group by name; nothing is imported.
 

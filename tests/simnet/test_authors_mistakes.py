@@ -237,3 +237,44 @@ def test_options_that_cannot_be_told(monkeypatch, options, message):
     monkeypatch.setattr(Loggp, "Options", options)
     with pytest.raises(conduit.UnknownConduit, match=message):
         registry.parse_spec("loggp")
+
+
+def test_a_transport_that_cannot_be_closed_is_told_once(monkeypatch):
+    def close(self):
+        raise LookupError("no timer")
+
+    monkeypatch.setattr(LoggpTransport, "close", close)
+    with pytest.raises(LookupError, match=r"^no timer") as caught:
+        conduit.run(main, conduit="loggp")
+    assert caught.value.__context__ is None
+
+
+def test_events_that_let_no_time_pass_are_named(monkeypatch):
+    def spin(self):
+        self.port.kernel.at(self.port.kernel.now, self.spin)
+
+    monkeypatch.setattr(LoggpTransport, "spin", spin, raising=False)
+    monkeypatch.setattr(LoggpTransport, "take", spin)
+    spin.__qualname__ = "LoggpTransport.spin"
+    with pytest.raises(conduit.Livelock) as caught:
+        conduit.run(main, conduit="loggp")
+    assert caught.value.report.head.endswith(
+        "(events of the simulated hardware follow one another at one instant, such as LoggpTransport.spin)"
+    )
+
+
+def test_an_event_that_exits(monkeypatch):
+    def leave(self):
+        raise SystemExit(3)
+
+    class Clock:
+        def __init__(self, kernel):
+            kernel.at(kernel.now, self.leave)
+
+    Clock.leave = leave
+    monkeypatch.setattr(LoggpTransport, "begin_pass", lambda self: Clock(self.port.kernel))
+    with pytest.raises(SystemExit) as caught:
+        conduit.run(main, conduit="loggp")
+    assert caught.value.__notes__ == [
+        f"an event of no rank ended the job with status 3 at {__file__}:{leave.__code__.co_firstlineno + 1} in leave"
+    ]
