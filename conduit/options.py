@@ -16,6 +16,7 @@ field says how its text is read:
 """
 
 import functools
+import inspect
 import math
 import re
 import types
@@ -35,6 +36,10 @@ OptionsT = TypeVar("OptionsT")
 
 MOST_OPTION_SECONDS = 1_000_000
 """Of an option that is a time: some ten days; what the longest message takes at that for each byte can be told."""
+_TYPES = (
+    "it must be int, float, bool, str, Literal[...], tuple[int, ...] or tuple[str, ...], of these also with `| None`"
+)
+_FACTORY: Any = attrs.Factory
 _SUFFIXES = {"s": 0, "ms": 3, "us": 6, "µs": 6, "ns": 9, "ps": 12}
 """By how many decimal places a suffix moves the point."""
 _DURATION = re.compile(r"([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)(s|ms|us|µs|ns|ps)", re.IGNORECASE)
@@ -61,7 +66,15 @@ def option(
 
     Returns:
         What `attrs.field` returns.
+
+    Raises:
+        BadRequest: the validator is none.
     """
+    for each in validator if isinstance(validator, Sequence) else () if validator is None else (validator,):
+        if not callable(each):
+            raise BadRequest(
+                f"option: validator={each!r} cannot be called; pass one of attrs.validators, such as ge({each!r})"
+            )
     notes = {"help": help, "allowed": allowed, "shown": shown, **metadata}
     checks = list(validator) if isinstance(validator, Sequence) else validator
     return attrs.field(default=default, validator=checks, metadata=notes)
@@ -103,6 +116,54 @@ def options_problem(cls: type, *, simulated: bool) -> str:
     for common in attrs.fields(SimOptions):
         if fields[common.name] != common:
             return f"declare '{common.name}' anew, which every simulated conduit has; choose another name"
+    return ""
+
+
+def declaration_problem(cls: type) -> tuple[str, str]:
+    """Return the option that is declared in a way that it could not be read, set or tried, and what follows its name.
+
+    ("", "") where all can be.
+    """
+    kinds = {name: (each, kind) for each in cls.__mro__[::-1] for name, kind in inspect.get_annotations(each).items()}
+    for name in _fields(cls):
+        if name not in kinds:
+            return name, f" has no type; write `{name}: int = option(...)`, or of what type it is"
+        where, kind = kinds[name]
+        alone = type(cls.__name__, (), {"__annotations__": {name: kind}, "__module__": where.__module__})
+        try:
+            typing.get_type_hints(alone)
+        except (NameError, SyntaxError, TypeError, AttributeError) as error:
+            return name, f" has the type {kind!r}, which cannot be found: {error}"
+    hints = _hints(cls)
+    for name, field in _fields(cls).items():
+        if problem := _problem(cls, field, hints[name]):
+            return name, problem
+    return "", ""
+
+
+def _problem(cls: type, field: "attrs.Attribute[Any]", hint: Any) -> str:
+    """Return what is wrong with an option of a known type, to follow its name; "" for nothing."""
+    for kind in _members(hint):
+        if not (typing.get_origin(kind) in (Literal, tuple) or kind in _READERS):
+            return f" cannot be of type {getattr(kind, '__name__', kind)}; {_TYPES}"
+    if field.default is attrs.NOTHING:
+        return " has no default; write option(DEFAULT, ...), which a spec without the option has"
+    default = () if isinstance(field.default, _FACTORY) else ((f": its default {field.default!r}", field.default),)
+    tried = tuple(
+        (f": {value!r}, of its conformance=..., which the suite tries,", value)
+        for value in field.metadata.get("conformance") or ()
+    )
+    for what, value in (*default, *tried):
+        try:
+            text = value_text(value)
+            same = _read(hint, text) == value and type(_read(hint, text)) is type(value)
+        except ValueError:
+            same = False
+        same = same or (isinstance(value, int) and not isinstance(value, bool) and float in _members(hint))
+        validator, objection = (None, "") if not same else _objection(field, value)
+        if not same or validator is not None:
+            said = f" ({objection})" if objection and not is_told(validator) else ""
+            return f"{what} is not allowed; allowed: {_allowed(cls, field)}{said}"
     return ""
 
 
@@ -293,7 +354,7 @@ def _read_one(kind: Any, text: str) -> object:
         return tuple(_read_one(item, part) for part in re.split("[x+]" if item is int else r"\+", text))
     reader = _READERS.get(kind)
     if reader is None:
-        raise TypeError(f"an option cannot be of type {kind!r}; see the table at the head of conduit.options")
+        raise TypeError(f"an option cannot be of type {kind!r}; {_TYPES}")
     return reader(text)
 
 

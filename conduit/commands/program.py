@@ -20,6 +20,7 @@ from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch.hints import first_argument
 from conduit.launch.reports.folders import is_below, is_of_project
+from conduit.launch.tracebacks import plugins_part
 from conduit.words import closest
 
 _NO_PROGRAMS = (Path(__file__).parents[1], Path(sysconfig.get_path("purelib")))
@@ -131,7 +132,8 @@ class ProgramFile:
     def own_part(self, error: BaseException) -> TracebackType | None:
         """Return an error's traceback from the program's first line in it on.
 
-        An error of this package that has none says all in its text; of any other the whole traceback is returned.
+        One that has none begins where a plug-in's network does.  An error of this package that has neither says all in
+        its text; of any other the whole traceback is returned.
         """
         folder = self._folder
         others = [each for each in _NO_PROGRAMS if each != folder and each.is_relative_to(folder)]
@@ -142,7 +144,7 @@ class ProgramFile:
                 file.is_relative_to(folder) and not any(file.is_relative_to(each) for each in others)
             ):
                 return step
-        return None if isinstance(error, ConduitError) else error.__traceback__
+        return plugins_part(error) or (None if isinstance(error, ConduitError) else error.__traceback__)
 
     def _line_of_own_run(self, error: RuntimeError) -> int:
         """Return the line that has had this package start a Trio of its own, where one runs already; 0 for others."""

@@ -7,12 +7,14 @@ from typing import Literal
 
 import attrs
 
+from conduit.errors import BadRequest
+
 
 def _limit(limits: object, field: attrs.Attribute[int], value: int) -> None:
     """Refuse what is less than every network carries."""
     least = 16 if field.name == "max_args" else 512
     if not isinstance(value, int) or value < least:
-        raise ValueError(f"Limits: {field.name}={value} is not allowed; pass an int of at least {least}")
+        raise BadRequest(f"Limits: {field.name}={value} is not allowed; pass an int of at least {least}")
 
 
 @attrs.frozen
@@ -73,10 +75,22 @@ class Costs:
     copy_byte: float | None = None
 
 
+UNITS = (
+    "ns", "us", "us/byte", "bytes", "MB/s", "1/s", "MHz", "Mflop/s", "count", "messages", "datagrams", "ratio", "-",
+)  # fmt: skip
+"""What constants are in; "-" is for texts and for what has no unit."""
+
+
+def _unit(constant: Constant, field: object, value: str) -> None:
+    """Refuse a unit that no reader of constants knows: it is nearly always misspelt."""
+    if value not in UNITS:
+        raise BadRequest(f"constant {constant.name!r}: unit={value!r} is not allowed; pass one of {', '.join(UNITS)}")
+
+
 def _kind(constant: Constant, field: object, value: str) -> None:
     """Refuse a kind that is not counted."""
     if value not in ("fact", "anchor", "assumed"):
-        raise ValueError(
+        raise BadRequest(
             f"constant {constant.name!r}: kind={value!r} is not allowed; pass 'fact', 'anchor' or 'assumed'"
         )
 
@@ -88,14 +102,14 @@ class Constant:
     Attributes:
         name: what `conduit show` calls it.
         value: the number, or a short text.
-        unit: "ns", "us", "us/byte", "bytes", "MB/s" (10**6) and so on; "-" for none.
+        unit: one of `UNITS`: "ns", "us", "bytes", "MB/s" (10**6), "count" and so on; "-" for none.
         kind: "fact" and "anchor" come from a paper, "assumed" from a stated reason.
         source: the id of the fact or anchor, with the arithmetic where there is any, or the reason.
     """
 
     name: str
     value: object
-    unit: str
+    unit: str = attrs.field(validator=_unit)
     kind: Literal["fact", "anchor", "assumed"] = attrs.field(validator=_kind)
     source: str
 
@@ -104,7 +118,7 @@ def _rows(table: RawTable, field: object, rows: Sequence[Sequence[object]]) -> N
     """Refuse rows that do not fill the columns."""
     for row in rows:
         if len(row) != len(table.columns):
-            raise ValueError(f"table {table.title!r}: the row {row} does not have a cell for each of {table.columns}")
+            raise BadRequest(f"table {table.title!r}: the row {row} does not have a cell for each of {table.columns}")
 
 
 @attrs.frozen

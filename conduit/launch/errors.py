@@ -52,7 +52,7 @@ def raise_error(
     time, rank, error = (interrupts or sorted(end.errors, key=lambda entry: entry[:2]))[0]
     if isinstance(error, SystemExit):
         if exit_status(error) or unfinished(rank):
-            error.add_note(f"rank {rank} ended the job with status {exit_status(error)}{_left_at(error)}")
+            error.add_note(f"{_who([rank])} ended the job with status {exit_status(error)}{_left_at(error)}")
     elif rank >= 0 and not isinstance(error, KeyboardInterrupt):
         error.add_note(f"raised by rank {rank} at {time / 1e12:.9f} s")
     _forget_own_handler(error)
@@ -156,9 +156,10 @@ def _add_others(error: BaseException, end: End) -> None:
         error.add_note(raised_too(ranks, kind, text))
     if again := [rank for _, rank, late in end.late_errors if told_of(late) == told_of(error) and rank >= 0]:
         error.add_note(f"while the job ended, {raised_same(again)}")
-    for _, rank, late in end.late_errors:
-        if str(late) not in said and (rank < 0 or told_of(late) != told_of(error)):
-            error.add_note(f"while the job ended, {_who([rank])} raised {type(late).__name__}: {_text(late)}")
+    late_ones = dict.fromkeys((rank, *told_of(late)) for _, rank, late in end.late_errors if str(late) not in said)
+    for rank, kind, text in late_ones:
+        if (kind, text) != told_of(error):
+            error.add_note(f"while the job ended, {_who([rank])} raised {kind}: {text}")
 
 
 def told_of(error: BaseException) -> tuple[str, str]:

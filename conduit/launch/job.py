@@ -97,10 +97,11 @@ class TaskJob:
             # later, and segments are large.
             for rank in self.ranks:
                 rank.release()
+                with suppress(Exception):  # what ended the job is told, and is often the same
+                    rank.close()
             raise
-        finally:
-            for rank in self.ranks:
-                rank.close()
+        for rank in self.ranks:
+            rank.close()
         return [life.value for life in self.lives]
 
     def stop(self) -> None:

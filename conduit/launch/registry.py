@@ -4,8 +4,12 @@ Everything is found by entry point, so that a plugin appears without a change he
 name is first asked for, never on import, and only what is asked for is imported.
 """
 
+import ast
 import functools
-from collections.abc import Mapping
+import inspect
+import textwrap
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 from typing import Any
@@ -17,7 +21,15 @@ from conduit.core.arguments import shown
 from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
 from conduit.launch import wrong_spec
-from conduit.options import in_effect, named_values, options_problem, parse_options, render, with_comma
+from conduit.options import (
+    declaration_problem,
+    in_effect,
+    named_values,
+    options_problem,
+    parse_options,
+    render,
+    with_comma,
+)
 from conduit.words import like
 
 DISTRIBUTION = "conduit-am"
@@ -43,21 +55,16 @@ class ImportFailure:
 
     name: str
     target: str
-    error: Exception
+    error: Exception | SystemExit
 
     def __str__(self) -> str:
         text = str(self.error).strip().splitlines()
-        return f"{type(self.error).__name__}: {text[0] if text else 'no further text'}{self._line()}"
+        kind = "" if type(self.error) is ConduitError else f"{type(self.error).__name__}: "
+        return f"{kind}{text[0] if text else 'no further text'}{self._line()}"
 
     def _line(self) -> str:
         """Return where in the plugin its import has failed, "" where that is not in a line of its own."""
-        package = self.target.partition(":")[0].partition(".")[0]
-        lines = [
-            f" ({step.tb_frame.f_code.co_filename}:{step.tb_lineno})"
-            for step in steps_of(self.error)
-            if str(step.tb_frame.f_globals.get("__name__", "")).partition(".")[0] == package
-        ]
-        return lines[-1] if lines else ""
+        return _line_in(self.error, self.target.partition(":")[0])
 
 
 @attrs.frozen
@@ -234,35 +241,55 @@ def commands() -> Mapping[str, str]:
 
 def layers() -> list[str]:
     """Return the packages that have registered as layers, whose lines are left out of reports."""
-    return [entry.module for entry in installed(LAYERS).values()]
+    return [entry.module for entry in installed(LAYERS).values() if not _malformed(entry)]
 
 
-def conduit_modules() -> list[str]:
-    """Return the packages and modules that the registered conduits are in; nothing is imported."""
-    return [entry.module for entry in installed(CONDUITS).values()]
+def plugins() -> set[str]:
+    """Return the packages that registered conduits are in, without those whose lines are left out of reports."""
+    layers_ = {module.partition(".")[0] for module in layers()}
+    return {entry.value.partition(":")[0].partition(".")[0] for entry in installed(CONDUITS).values()} - layers_
 
 
 def installed(group: str) -> Mapping[str, EntryPoint]:
     """Return the entry points of a group by name; nothing is imported.
 
-    Of two distributions that register the same name the first on the path counts, as for modules.
+    Of two distributions that register the same name the first on the path counts, as for modules; a conduit of such a
+    name cannot be used.
     """
-    return _lookup(group)
+    return {name: entries[0] for name, entries in _lookup(group).items()}
 
 
 @functools.cache
-def _lookup(group: str) -> Mapping[str, EntryPoint]:
-    found: dict[str, EntryPoint] = {}
+def _lookup(group: str) -> Mapping[str, Sequence[EntryPoint]]:
+    found: dict[str, list[EntryPoint]] = {}
     for entry in entry_points(group=group):
-        found.setdefault(entry.name, entry)
+        found.setdefault(entry.name, []).append(entry)
     return MappingProxyType(found)
 
 
+def _malformed(entry: EntryPoint) -> str:
+    """Return why an entry point leads to nothing, "" where it leads somewhere."""
+    if EntryPoint.pattern.match(entry.value) is None:
+        return f"its entry point is {entry.value!r}; write {entry.name} = package.module:Class"
+    return ""
+
+
+def _in_conflict(name: str) -> str:
+    """Return which packages have registered different conduits under one name, "" where it is one package."""
+    entries = _lookup(CONDUITS).get(name, ())
+    if len({entry.value for entry in entries}) < 2:
+        return ""
+    who = [f"{'a package' if entry.dist is None else entry.dist.name} ({entry.value})" for entry in entries]
+    return f"several packages have registered the name: {' and '.join(who)}; uninstall all but one of them"
+
+
 def _load(name: str, entry: EntryPoint) -> "type[Conduit] | ImportFailure":
-    """Import a conduit; whatever its import raises belongs to that conduit alone."""
+    """Import a conduit; whatever its import raises belongs to that conduit alone, be it that it exits."""
+    if problem := _malformed(entry) or _in_conflict(name):
+        return ImportFailure(name, entry.value, ConduitError(problem))
     try:
         found = entry.load()
-    except Exception as exc:
+    except (Exception, SystemExit) as exc:
         return ImportFailure(name, entry.value, exc)
     problem = _problem(name, found)
     return ImportFailure(name, entry.value, TypeError(problem)) if problem else found
@@ -281,6 +308,9 @@ def _problem(name: str, found: Any) -> str:
         return f"its Options are {options!r}; write a class decorated with attrs.frozen(kw_only=True)"
     if problem := options_problem(options, simulated=found.simulated):
         return f"its Options, the class {options.__name__}, {problem}"
+    option, problem = declaration_problem(options)
+    if problem:
+        return f"option {option!r}{problem}{_declared_at(options, option)}"
     missing = sorted(getattr(found, "__abstractmethods__", ()))
     if missing:
         return f"the class lacks {', '.join(missing)}; define what a conduit must have"
@@ -289,11 +319,37 @@ def _problem(name: str, found: Any) -> str:
 
 @functools.cache
 def _problem_of_limits(cls: type[Conduit]) -> str:
+    what = "Options()"
     try:
-        found: object = cls.limits(cls.Options())
-    except (TypeError, ValueError) as error:  # which is how they are refused
-        return f"with its options as they are by default, limits raised {type(error).__name__}: {error}"
+        options: object = cls.Options()
+        what = "limits"
+        found: object = cls.limits(options)
+    except Exception as error:
+        raised = f"{what} raised {type(error).__name__}: {error}{_line_in(error, cls.__module__)}"
+        return f"with its options as they are by default, {raised}"
     return "" if isinstance(found, Limits) else f"limits returned {found!r}; return conduit.contract.Limits(...)"
+
+
+def _line_in(error: BaseException, module: str) -> str:
+    """Return the last line of a module's package that an error came through, in brackets; "" for none."""
+    package = module.partition(".")[0]
+    lines = [
+        f" ({step.tb_frame.f_code.co_filename}:{step.tb_lineno})"
+        for step in steps_of(error)
+        if str(step.tb_frame.f_globals.get("__name__", "")).partition(".")[0] == package
+    ]
+    return lines[-1] if lines else ""
+
+
+def _declared_at(options: type, option: str) -> str:
+    """Return where a class of options declares one of them, in brackets; "" where there is no source."""
+    with suppress(OSError, TypeError, SyntaxError):
+        lines, first = inspect.getsourcelines(options)
+        (declared,) = ast.parse(textwrap.dedent("".join(lines))).body
+        for each in ast.walk(declared):
+            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store) and each.id == option:
+                return f" ({inspect.getsourcefile(options)}:{first + each.lineno - 1})"
+    return ""
 
 
 def _chosen() -> dict[str, str]:

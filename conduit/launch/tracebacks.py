@@ -18,6 +18,7 @@ from conduit.core import checked_call
 from conduit.core.arguments import shown
 from conduit.core.steps import steps_from, steps_of
 from conduit.errors import BadRequest, ConduitError
+from conduit.launch import registry
 from conduit.launch.misuse import STARTED
 from conduit.launch.predicates import is_of_predicate
 from conduit.launch.reports.folders import is_below, is_between, is_library, is_of_project, is_own
@@ -153,6 +154,18 @@ def programs_part(step: TracebackType | None, *, keep_end: bool, keep_libraries:
     for each in reversed(shown):
         rest = TracebackType(rest, each.tb_frame, each.tb_lasti, each.tb_lineno)
     return rest
+
+
+def plugins_part(error: BaseException) -> TracebackType | None:
+    """Return the traceback of an error from the first line on that is in the package of a plug-in's network.
+
+    None where there is none: for commands, which no line of a program has called.
+    """
+    packages = registry.plugins()
+    for step in steps_of(error):
+        if str(step.tb_frame.f_globals.get("__name__", "")).partition(".")[0] in packages:
+            return step
+    return None
 
 
 def _without_libraries(steps: list[TracebackType], *, keep_end: bool) -> list[TracebackType]:

@@ -71,7 +71,8 @@ def _format(message: object, category: type[Warning], *where: Any, **more: Any) 
 
 def _is_command() -> bool:
     """Say whether this process is the command line, and no script."""
-    return os.path.basename(sys.argv[0]) == _COMMAND or sys.orig_argv[1:3] == ["-m", _COMMAND]
+    begun = os.path.basename(sys.argv[0]) == _COMMAND or sys.orig_argv[1:3] == ["-m", _COMMAND]
+    return begun or sys.argv[0] == f"{_PACKAGE}__main__.py"  # with options of Python before it
 
 
 def _in_imports(step: TracebackType | None) -> bool:
@@ -108,7 +109,7 @@ def _improve(error: BaseException) -> None:
     """Leave out lines that say nothing to the script's author, and add what is to be done."""
     from conduit.errors import ConduitError
     from conduit.launch.hints import hint
-    from conduit.launch.tracebacks import trim
+    from conduit.launch.tracebacks import plugins_part, trim
 
     notes = getattr(error, "__notes__", ())
     of_job = any(note.startswith("raised by rank ") for note in notes)  # which has said it, with all lines
@@ -118,6 +119,8 @@ def _improve(error: BaseException) -> None:
     trim(error)
     between = {_STARTER, _LOOP} if isinstance(error, ConduitError) else {_STARTER}
     error.__traceback__ = _without(between, error.__traceback__)
+    if _is_command():
+        error.__traceback__ = plugins_part(error) or error.__traceback__
 
 
 def _refolded(error: BaseException) -> str:

@@ -24,6 +24,12 @@ def acting(action: Any) -> Any:
     return action.func if isinstance(action, partial) else action
 
 
+def name_of(action: Any) -> str:
+    """Return the qualified name of what an event runs."""
+    found = acting(action)
+    return getattr(found, "__qualname__", None) or repr(found)
+
+
 def rank_of(action: Any) -> int:
     """Return the rank to which an event belongs, -1 if to none."""
     return getattr(getattr(acting(action), "__self__", None), "rank", -1)

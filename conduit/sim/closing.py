@@ -8,6 +8,7 @@ from typing import Any
 
 import trio
 
+from conduit.sim.actions import name_of
 from conduit.sim.ending import SimulationEnd
 from conduit.sim.livelock import LivelockCounter
 from conduit.sim.waiter import Ending, Parked, Waiter
@@ -55,6 +56,15 @@ class KernelEnd(ABC):
             self._heap.clear()
         else:
             self.end.throw_out(what)
+
+    def give_up_events(self, last: Callable[[], object]) -> None:
+        """Do so because of events that let no time pass, of which `last` is one."""
+        name = self._name_of(last)
+        self.give_up(f"events of the simulated hardware follow one another at one instant, such as {name}")
+
+    def _name_of(self, event: Callable[[], object]) -> str:
+        """Return the name of what an event runs."""
+        return name_of(event)
 
     async def guard(self) -> None:
         """Wait, as the job's main task, until the job ends; then let everybody out."""

@@ -233,7 +233,7 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
             self.events += self._budget - left
             self._budget = left
             if not left and self.now == start and self.livelock.events(start, BUDGET, len(self._parked)):
-                self.give_up("events of the simulated hardware follow one another at one instant")
+                self.give_up_events(action)
         return False
 
     def _go_on(self) -> bool:

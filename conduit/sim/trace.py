@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-from conduit.sim.actions import acting, rank_of
+from conduit.sim.actions import name_of, rank_of
 from conduit.sim.kernel import Kernel
 from conduit.words import is_a
 
@@ -52,7 +52,7 @@ class Trace(list[TraceEvent]):
 
 
 class TracingKernel(Kernel):
-    """A kernel that tells a listener of each event before it runs, and refuses times that cannot be.
+    """A kernel that tells a listener of each event before it runs, and refuses times and actions that cannot be.
 
     `Kernel` takes the times of events as they come, to spend nothing on what is right.  Here an event whose time is
     past, or no whole number, is refused at the line that schedules it.
@@ -101,27 +101,30 @@ class TracingKernel(Kernel):
         super().background(when, self._tell, action, args)
 
     def _check(self, when: int, action: Callable[..., object]) -> None:
-        """Refuse the time of an event that cannot be one."""
+        """Refuse the time of an event that cannot be one, and what cannot be called."""
+        if not callable(action):
+            raise TypeError(
+                f"an event is to call {action!r}; kernel.at(when, f, x) calls f(x) then, and "
+                "kernel.at(when, f(x)) calls it now"
+            )
         if not isinstance(when, int):
             raise TypeError(
-                f"{_name(action)}: an event at {when!r} ps, which {is_a(when)}; times are whole numbers: "
+                f"{name_of(action)}: an event at {when!r} ps, which {is_a(when)}; times are whole numbers: "
                 "use conduit.sim.units.ps(seconds), duration(nbytes, bytes_per_s), // or round"
             )
         if when < self.now:
             raise ValueError(
-                f"{_name(action)}: an event at {when} ps, which is past, now is {self.now} ps; "
+                f"{name_of(action)}: an event at {when} ps, which is past, now is {self.now} ps; "
                 "use kernel.now or cpu.now()"
             )
 
+    def _name_of(self, event: Any) -> str:
+        return name_of(event.args[0])  # of `_tell`
+
     def _tell(self, action: Callable[..., object], args: tuple[Any, ...]) -> None:
         rank = rank_of(action)
-        self._listener(TraceEvent(self.now, _name(action), rank))
+        self._listener(TraceEvent(self.now, name_of(action), rank))
         try:
             action(*args)
         except Exception as error:
             self.fail(error, rank)
-
-
-def _name(action: Callable[..., object]) -> str:
-    method = acting(action)
-    return getattr(method, "__qualname__", repr(method))

@@ -11,6 +11,7 @@ from typing import Any
 
 from conduit.contract import Message
 from conduit.errors import ConduitError
+from conduit.sim import Cpu
 from conduit.sim.memory import Buffer, Flat
 from conduit.simnet.port import SimulatedPort
 from conduit.simnet.transport import LATER, Then, Transport
@@ -63,6 +64,8 @@ def check(port: SimulatedPort, ledger: Ledger) -> None:
     port.__class__ = _checked_port(type(port))
     port.ledger = ledger
     port.memory = _Memory(port, port.memory)
+    kind: Any = type(port.cpu)
+    port.cpu.__class__ = _checked_cpu(kind)
 
 
 @cache
@@ -73,6 +76,40 @@ def _checked_port(plain: Any) -> Any:
 @cache
 def _checked_transport(plain: Any) -> Any:
     return type(plain.__name__, (_CheckingTransport, plain), {"__module__": plain.__module__})
+
+
+@cache
+def _checked_cpu(plain: Any) -> Any:
+    return type(plain.__name__, (_CheckingCpu, plain), {"__slots__": (), "__module__": plain.__module__})
+
+
+class _CheckingCpu(Cpu):
+    """A CPU whose time does not go back."""
+
+    __slots__ = ()
+
+    @property
+    def free(self) -> int:
+        """When the next thing may start."""
+        when: int = _FREE.__get__(self)
+        return when
+
+    @free.setter
+    def free(self, when: int) -> None:
+        if when < self.free and when < self.kernel.now:  # what it has not come to may be taken back
+            raise ConduitError(
+                f"rank {self.rank}: cpu.free={when} ps, which is past, now is {self.kernel.now} ps; a CPU's time does "
+                "not go back: charge what takes time, 0 ps or more"
+            )
+        _FREE.__set__(self, when)
+
+    def charge(self, ticks: int) -> None:
+        if ticks < 0:
+            raise ConduitError(f"rank {self.rank}: cpu.charge({ticks}); charge what takes time, 0 ps or more")
+        super().charge(ticks)
+
+
+_FREE: Any = vars(Cpu)["free"]
 
 
 class _Memory(Flat):
@@ -183,7 +220,8 @@ class _CheckingTransport(Transport):
         who = f"rank {self.port.rank}, {type(self).__name__}.take returned"
         if not isinstance(message, Message):
             raise ConduitError(f"{who} {message!r}; return a Message, None or LATER")
-        if not 0 <= message.source < len(self.port.hosts) or message.source == self.port.rank:
+        source = message.source
+        if not isinstance(source, int) or not 0 <= source < len(self.port.hosts) or source == self.port.rank:
             raise ConduitError(f"{who} a message of source={message.source}; set it to the rank that has sent it")
         ledger: Ledger = self.port.ledger
         if wrong := ledger.took(self.port.rank, message):

@@ -6,6 +6,7 @@ below are what its hardware uses.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from conduit.contract import Constant
@@ -50,14 +51,22 @@ def named_rate(rate: int, name: str) -> int:
     return NamedRate.of(rate, name) if _named else rate
 
 
+def _factor(constant: Constant, factors: Mapping[str, int], what: str) -> int:
+    """Return what a value is to be multiplied by."""
+    if constant.unit not in factors:
+        units = " or ".join(map(repr, factors))
+        raise TypeError(f"{constant.name} is in {constant.unit!r}, no {what}; its unit must be {units}")
+    return factors[constant.unit]
+
+
 def ps(constant: Constant) -> int:
     """Return a time in picoseconds."""
-    return named(round(number(constant) * _PS[constant.unit]), constant.name)
+    return named(round(number(constant) * _factor(constant, _PS, "time")), constant.name)
 
 
 def bytes_per_s(constant: Constant) -> int:
     """Return a rate in bytes per second."""
-    return named_rate(round(number(constant) * _BYTES_PER_S[constant.unit]), constant.name)
+    return named_rate(round(number(constant) * _factor(constant, _BYTES_PER_S, "rate")), constant.name)
 
 
 def whole(constant: Constant) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import attrs
 
 from conduit.contract import Constant, MessageCosts
+from conduit.errors import BadRequest
 from conduit.sim import Kernel
 from conduit.sim.labels import Labelled
 from conduit.sim.units import PS_PER_S, duration, seconds
@@ -22,7 +23,7 @@ ASSUMED = (
 def _ticks(host: object, field: attrs.Attribute[int], value: int) -> None:
     """Refuse what is no number of picoseconds: times are added up as integers."""
     if not isinstance(value, int) or value < 0:
-        raise ValueError(
+        raise BadRequest(
             f"HostModel: {field.name}={value} is no int of picoseconds; use conduit.sim.units.ps(seconds) or round"
         )
 
@@ -30,7 +31,7 @@ def _ticks(host: object, field: attrs.Attribute[int], value: int) -> None:
 def _rate(host: object, field: attrs.Attribute[float], value: float) -> None:
     """Refuse what cannot be divided by."""
     if not value > 0:
-        raise ValueError(f"HostModel: {field.name}={value} is no rate; pass a number above 0")
+        raise BadRequest(f"HostModel: {field.name}={value} is no rate; pass a number above 0")
 
 
 @attrs.frozen

@@ -1,7 +1,12 @@
 """The notes on the error that a job ends with: what else was raised, each once, and what was in groups of errors."""
 
+from types import SimpleNamespace
+
 import pytest
 import trio
+
+from conduit.launch.errors import raise_error
+from conduit.sim.ending import SimulationEnd
 
 
 def _late(error):
@@ -63,6 +68,18 @@ def test_a_note_names_all_leaves_of_groups_in_groups_and_says_how_many_it_leaves
     error = both_ways.fails(ValueError, main)
     types = "; ".join(f"TypeError: {number}" for number in range(7))
     assert _late(error) == [f"rank 1 raised ExceptionGroup too: KeyError: 'inside'; {types}; and 4 more"]
+
+
+def test_what_several_events_raise_on_the_way_out_is_noted_once():
+    end = SimulationEnd()
+    error = LookupError("first")
+    end.note(5, -1, error)
+    end.closing = True
+    for late in ("first", "again", "first", "again", "again"):
+        end.note(5, -1, LookupError(late))
+    with pytest.raises(LookupError, match="first"):
+        raise_error(SimpleNamespace(end=end), [])
+    assert error.__notes__ == ["while the job ended, an event of no rank raised LookupError: again"]
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["at_once", "late"])

@@ -1,7 +1,9 @@
 """Spec strings, and conduits found by entry point, broken ones among them."""
 
 import importlib.metadata
+import linecache
 import re
+import sys
 from importlib.metadata import EntryPoint
 
 import attrs
@@ -259,7 +261,7 @@ class Forgetful(Toy):
         (Forgetful, "limits returned None; return conduit.contract.Limits(...)"),
         (
             Small,
-            "with its options as they are by default, limits raised ValueError: Limits: max_args=8 is not allowed; "
+            "with its options as they are by default, limits raised BadRequest: Limits: max_args=8 is not allowed; "
             "pass an int of at least 16",
         ),
         (Unfinished, "the class lacks limits, port; define what a conduit must have"),
@@ -282,3 +284,134 @@ def test_costs_that_a_network_forgets_to_return_are_named():
     spec = registry.Spec("toy", Silent, ToyOptions())
     with pytest.raises(ConduitError, match=r"^Silent\.costs returned None; return conduit\.contract\.Costs\(\.\.\.\)$"):
         _ = spec.costs
+
+
+TORN = """\
+from __future__ import annotations
+import attrs
+from conduit.options import SimOptions, option
+from conduits.loggp import Loggp
+
+@attrs.frozen(kw_only=True)
+class Options(SimOptions):
+    sound: int | None = option(None, "...", validator=attrs.validators.optional(attrs.validators.ge(1)))
+    {line}
+
+class Torn(Loggp):
+    name = "torn"
+    Options = Options
+
+    @classmethod
+    def limits(cls, options):
+        return {limits}
+"""
+SOUND = "Loggp.limits(Loggp.Options())"
+GE = "validator=attrs.validators.ge(512)"
+LINE = "({file}:9)"
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        (
+            f'mtu: int = option("2048", "bytes", {GE})',
+            f"TypeError: option 'mtu': its default '2048' is not allowed; allowed: an integer of at least 512 {LINE}",
+        ),
+        (
+            f'mtu: int = option(2, "bytes", {GE})',
+            f"TypeError: option 'mtu': its default 2 is not allowed; allowed: an integer of at least 512 {LINE}",
+        ),
+        (
+            'early: bool = option(0, "whether")',
+            f"TypeError: option 'early': its default 0 is not allowed; allowed: yes|no {LINE}",
+        ),
+        (
+            f'mtu: int = option(2048, "bytes", {GE}, conformance=(100, 2048))',
+            "TypeError: option 'mtu': 100, of its conformance=..., which the suite tries, is not allowed; allowed: an "
+            f"integer of at least 512 {LINE}",
+        ),
+        (
+            'mtu: list = option(2048, "bytes")',
+            "TypeError: option 'mtu' cannot be of type list; it must be int, float, bool, str, Literal[...], "
+            f"tuple[int, ...] or tuple[str, ...], of these also with `| None` {LINE}",
+        ),
+        (
+            'mtu: Bytes = option(2048, "bytes")',
+            f"TypeError: option 'mtu' has the type 'Bytes', which cannot be found: name 'Bytes' is not defined {LINE}",
+        ),
+        (
+            'early = option(False, "whether")',
+            f"TypeError: option 'early' has no type; write `early: int = option(...)`, or of what type it is {LINE}",
+        ),
+        (
+            'mtu: int = option(2048, "bytes", validator=512)',
+            "BadRequest: option: validator=512 cannot be called; pass one of attrs.validators, such as ge(512) " + LINE,
+        ),
+        (
+            'def __attrs_post_init__(self): raise ValueError("early or late")',
+            "TypeError: with its options as they are by default, Options() raised ValueError: early or late " + LINE,
+        ),
+    ],
+)
+def test_an_option_that_is_declared_wrongly(toys, plugins, tmp_path, monkeypatch, line, why):
+    file = tmp_path / "conduit_torn_option.py"
+    file.write_text(TORN.format(line=line, limits=SOUND))
+    monkeypatch.setattr(EntryPoint, "load", LOAD)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "conduit_torn_option", raising=False)
+    linecache.clearcache()
+    plugins[registry.CONDUITS]["torn"] = "conduit_torn_option:Torn"
+    with pytest.raises(UnknownConduit) as caught:
+        registry.find("torn")
+    assert str(caught.value) == (f"conduit 'torn' (conduit_torn_option:Torn) cannot be used: {why.format(file=file)}")
+
+
+@pytest.mark.parametrize("value", ["conduit_tring Tring", ""])
+def test_an_entry_point_that_is_none_breaks_nothing_else(toys, plugins, monkeypatch, value):
+    monkeypatch.setattr(EntryPoint, "load", LOAD)
+    plugins[registry.CONDUITS]["torn"] = value
+    plugins[registry.LAYERS] = {"torn": value, "sound": "sound.part"}
+    with pytest.raises(UnknownConduit) as caught:
+        registry.find("torn")
+    assert str(caught.value) == (
+        f"conduit 'torn' ({value}) cannot be used: its entry point is {value!r}; write torn = package.module:Class"
+    )
+    assert registry.layers() == ["sound.part"]
+    assert "torn" in registry.available()
+
+
+def test_a_plugin_that_exits_when_it_is_imported(toys, plugins, monkeypatch, tmp_path):
+    file = tmp_path / "conduit_going.py"
+    file.write_text("raise SystemExit('go away')")
+    monkeypatch.setattr(EntryPoint, "load", LOAD)
+    monkeypatch.syspath_prepend(tmp_path)
+    plugins[registry.CONDUITS]["going"] = "conduit_going:Going"
+    assert str(registry.available()["going"]) == f"SystemExit: go away ({file}:1)"
+
+
+def test_a_name_that_two_packages_register_is_neither_s(plugins, monkeypatch):
+    class Package:
+        def __init__(self, name):
+            self.name = name
+
+    def entry(package, value):
+        made = EntryPoint("toy", value, registry.CONDUITS)
+        vars(made)["dist"] = Package(package)
+        return made
+
+    def registered(*entries):
+        monkeypatch.setattr(registry, "entry_points", lambda *, group: entries)
+        registry._lookup.cache_clear()
+
+    monkeypatch.setattr(EntryPoint, "load", lambda self: Toy)
+    registered(entry("ours", "toy:Toy"), entry("theirs", "their_toy:Toy"))
+    with pytest.raises(UnknownConduit) as caught:
+        registry.find("toy")
+    why = (
+        "several packages have registered the name: ours (toy:Toy) and theirs (their_toy:Toy); uninstall all but one "
+        "of them"
+    )
+    assert str(caught.value) == f"conduit 'toy' (toy:Toy) cannot be used: {why}"
+    assert str(registry.available()["toy"]) == why
+    registered(entry("ours", "toy:Toy"), entry("ours-as-a-fork", "toy:Toy"))
+    assert registry.find("toy") is Toy

@@ -11,6 +11,7 @@ from conduit.contract import Constant, Limits, RawTable
 from conduit.launch import registry
 from conduit.options import SimOptions, option
 from conduit.simnet import HostModel, Transport
+from conduit.simnet.constants import bytes_per_s, ps
 from conduits.loggp import Loggp
 from conduits.loggp.port import LoggpTransport
 
@@ -179,6 +180,23 @@ def test_a_constant_of_no_kind():
         Constant("x", 1, "us", "guess", "because")
 
 
+def test_a_constant_of_no_unit():
+    with pytest.raises(
+        ValueError,
+        match=r"^constant 'x': unit='nsec' is not allowed; pass one of ns, us, us/byte, bytes, MB/s, 1/s, MHz, "
+        r"Mflop/s, count, messages, datagrams, ratio, -$",
+    ):
+        Constant("x", 1, "nsec", "fact", "because")
+
+
+def test_a_constant_that_is_read_as_what_it_is_not():
+    size = Constant("x", 1, "bytes", "fact", "because")
+    with pytest.raises(TypeError, match=r"^x is in 'bytes', no time; its unit must be 'ns' or 'us'$"):
+        ps(size)
+    with pytest.raises(TypeError, match=r"^x is in 'bytes', no rate; its unit must be 'MB/s'$"):
+        bytes_per_s(size)
+
+
 def test_a_table_whose_rows_do_not_fill_its_columns():
     RawTable("t", ("bytes", "us"), [(1, 2.0), (2, None)])
     with pytest.raises(
@@ -219,3 +237,44 @@ def test_options_that_cannot_be_told(monkeypatch, options, message):
     monkeypatch.setattr(Loggp, "Options", options)
     with pytest.raises(conduit.UnknownConduit, match=message):
         registry.parse_spec("loggp")
+
+
+def test_a_transport_that_cannot_be_closed_is_told_once(monkeypatch):
+    def close(self):
+        raise LookupError("no timer")
+
+    monkeypatch.setattr(LoggpTransport, "close", close)
+    with pytest.raises(LookupError, match=r"^no timer") as caught:
+        conduit.run(main, conduit="loggp")
+    assert caught.value.__context__ is None
+
+
+def test_events_that_let_no_time_pass_are_named(monkeypatch):
+    def spin(self):
+        self.port.kernel.at(self.port.kernel.now, self.spin)
+
+    monkeypatch.setattr(LoggpTransport, "spin", spin, raising=False)
+    monkeypatch.setattr(LoggpTransport, "take", spin)
+    spin.__qualname__ = "LoggpTransport.spin"
+    with pytest.raises(conduit.Livelock) as caught:
+        conduit.run(main, conduit="loggp")
+    assert caught.value.report.head.endswith(
+        "(events of the simulated hardware follow one another at one instant, such as LoggpTransport.spin)"
+    )
+
+
+def test_an_event_that_exits(monkeypatch):
+    def leave(self):
+        raise SystemExit(3)
+
+    class Clock:
+        def __init__(self, kernel):
+            kernel.at(kernel.now, self.leave)
+
+    Clock.leave = leave
+    monkeypatch.setattr(LoggpTransport, "begin_pass", lambda self: Clock(self.port.kernel))
+    with pytest.raises(SystemExit) as caught:
+        conduit.run(main, conduit="loggp")
+    assert caught.value.__notes__ == [
+        f"an event of no rank ended the job with status 3 at {__file__}:{leave.__code__.co_firstlineno + 1} in leave"
+    ]

@@ -34,6 +34,18 @@ def send(self, dest, slot, message, then):
     self.port.kernel.at(self.port.cpu.now(), then)
 P.send = P.send_request = send
 """
+NO_SOURCE = """
+take = P.take
+def sourceless(self):
+    message = take(self)
+    if message is not None:
+        message.source = None
+    return message
+P.take = sourceless
+"""
+NEGATIVE = "take = P.take\nP.take = lambda s: (s.port.cpu.charge(-5), take(s))[1]"
+BACK = "take = P.take\nP.take = lambda s: (setattr(s.port.cpu, 'free', 5), take(s))[1]"
+CALLED = "take = P.take\nP.take = lambda s: (s.port.kernel.at(s.port.kernel.now, s.undelivered()), take(s))[1]"
 RESUMES = "begin = P.begin_pass\nP.begin_pass = lambda s: (begin(s), s.port.resume_pass())"
 
 
@@ -49,9 +61,17 @@ def run(mutant, *flags):
         (AT_ONCE, r"called then\(\) inside LoggpTransport.send_request"),
         (SAME_SLOT, "slot 0 to rank 1 is in use"),
         (AHEAD, r"called arrived\(\) of rank 1 at once"),
+        (NO_SOURCE, r"LoggpTransport.take returned a message of source=None; set it to the rank that has sent it"),
+        (NEGATIVE, r"rank [01]: cpu.charge\(-5\); charge what takes time, 0 ps or more"),
+        (BACK, r"rank [01]: cpu.free=5 ps, which is past, now is \d+ ps; a CPU's time does not go back: charge what"),
+        (
+            CALLED,
+            r"TypeError: an event is to call [0-9]+; kernel.at\(when, f, x\) calls f\(x\) then, and kernel.at\(when, "
+            r"f\(x\)\) calls it now",
+        ),
         (RESUMES, r"resume_pass\(\) although no take\(\) has returned LATER"),
     ],
-    ids=["twice", "at once", "same slot", "ahead", "resumes"],
+    ids=["twice", "at once", "same slot", "ahead", "no source", "negative", "back", "called", "resumes"],
 )
 def test_a_mistake_is_found(mutant, message):
     done = run(mutant, "-X", "dev")

@@ -16,14 +16,17 @@ _INSTALLED = (*site.getsitepackages(), site.getusersitepackages())  # those of t
 _LIBRARIES = tuple(
     {path + os.sep for path in (*map(sysconfig.get_path, ("stdlib", "purelib", "platlib")), *_INSTALLED)}
 )
+_MADE = ("<frozen ", "<attrs generated ")
+"""How the names of files begin of which there are no lines."""
 _PROGRAMS = ("benchmarks", "commands", "conformance")
 
 
 @cache
 def is_own(file: str) -> bool:
-    """Say whether the lines of a file say nothing to the author of a program: the core's, the layers', the networks'.
+    """Say whether the lines of a file say nothing to the author of a program: the core's, and those of layers.
 
-    Commands, benchmarks and suites are programs too.
+    A layer is what has registered as one, as this project's networks have.  A plug-in's network has not: who has its
+    package writes programs there as well.  Commands, benchmarks and suites are programs too.
     """
     return file.startswith(_own_folders())
 
@@ -42,7 +45,7 @@ def is_of_project(file: str) -> bool:
 
 
 def is_below(file: str) -> bool:
-    """Say whether the lines of a file are those of what this package stands on: Trio, and how Python imports."""
+    """Say whether the lines of a file are those of what this package stands on: Trio, attrs, and how Python imports."""
     return file.startswith(_folders_below())
 
 
@@ -58,18 +61,18 @@ def _own_folders() -> tuple[str, ...]:
 
 @cache
 def _folders_below() -> tuple[str, ...]:
-    return ("<frozen ", *(path for name in ("trio", "outcome") for path in _parts_of(name)))
+    return (*_MADE, *(path for name in ("trio", "outcome") for path in _parts_of(name)))
 
 
 @cache
 def _whole_folders() -> tuple[str, ...]:
-    """Return the folders of this project's packages, with the programs in them."""
+    """Return the folders of those packages, with the programs in them."""
     names = dict.fromkeys(name.partition(".")[0] for name in _own_names())
     return tuple(folder + os.sep for name in names for folder in _folders_of(name))
 
 
 def _own_names() -> list[str]:
-    return list(dict.fromkeys(["conduit", *registry.layers(), *registry.conduit_modules()]))
+    return list(dict.fromkeys(["conduit", *registry.layers()]))
 
 
 def _folders_of(package: str) -> list[str]:
