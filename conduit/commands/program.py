@@ -15,6 +15,7 @@ from typing import Any
 
 from conduit import current
 from conduit.commands.progress import JobProgress
+from conduit.commands.rank_modules import RankModules
 from conduit.core.calls import kept_in, note_kept
 from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError
@@ -71,7 +72,7 @@ class ProgramFile:
         self._is_script = any(isinstance(node, ast.If) and "__name__" in ast.dump(node.test) for node in self.tree.body)
         self.started = False
         self.progress = JobProgress()
-        self._modules: list[str] = []
+        self._modules: RankModules | None = None
 
     async def main(self, first: Any, *args: str) -> None:
         """Execute the file for the running rank, and run its `main`; what that returns is not used.
@@ -121,13 +122,14 @@ class ProgramFile:
         folder, words = str(self._folder), sys.argv
         sys.path.insert(0, folder)
         sys.argv = [str(self.path), *args]
+        self._modules = RankModules(self._folder / self.path.name)
         try:
             yield
         finally:
             sys.argv = words
             sys.path.remove(folder)
-            for name in self._modules:
-                sys.modules.pop(name, None)
+            self._modules.close()
+            self._modules = None
 
     def own_part(self, error: BaseException) -> TracebackType | None:
         """Return an error's traceback from the program's first line in it on.
@@ -178,14 +180,9 @@ class ProgramFile:
             ) from None
 
     def _execute(self, rank: int) -> ModuleType:
-        """Execute the file in a new module.
-
-        Dataclasses and pickle look for a class by its module's name, so each rank's stands under one of its own.
-        """
-        module = ModuleType(f"{self.path.stem}_rank{rank}")
-        module.__file__ = str(self._folder / self.path.name)
-        sys.modules[module.__name__] = module
-        self._modules.append(module.__name__)
+        """Execute the file in a new module."""
+        assert self._modules is not None  # a job runs
+        module = self._modules.new(rank)
         exec(self._code, module.__dict__)  # running the user's program is the purpose
         return module
 

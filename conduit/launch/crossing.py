@@ -19,7 +19,7 @@ from conduit.launch.output import Speech
 from conduit.launch.registry import Spec, parse_spec
 from conduit.launch.tracing import HandedOver, report_recording, timeline_of
 from conduit.seeing.report import ReportRecording, join_report_parts, report_part_of
-from conduit.seeing.timeline import RankPart, Recording, join_parts, part_of
+from conduit.seeing.timeline import Failure, RankPart, Recording, join_parts, part_of
 from conduit.wall import (
     Alignment,
     Counted,
@@ -95,6 +95,10 @@ class ProcessRecording:
     def hooks(self) -> Hooks | None:
         """Return whom the job is to tell."""
         return hooks_to([self._own])
+
+    def failed_with(self, failure: Failure) -> None:
+        """Take note of what this rank ends the job with."""
+        self._own.failed_with(failure)
 
     def ended(self, port: WallPort, zero: int, ticks: int, speech: Speech, *, failed: bool) -> None:
         """Hand over what was recorded; join it here, where that is wanted and all processes still answer.

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from conduit.contract import JobSetup
 from conduit.errors import BadRequest
 from conduit.launch.registry import Spec
+from conduit.seeing.timeline import Failure
 
 Make: TypeAlias = Callable[[Spec, JobSetup], object]
 """Returns what is to hear of a job that starts on a conduit: an observer (`conduit.core.observer`)."""
@@ -22,7 +23,7 @@ def observed(make: Make) -> Iterator[None]:
     """Let each job that starts inside be heard by what `make` returns for it.
 
     When such a job is over, whether it failed or not, the observer's method `ended(ticks, failed=...)` is called, if it
-    has one: with the time of every rank in picoseconds.
+    has one: with the time of every rank in picoseconds. If it failed, `failed_with(failure)` is called before.
     """
     token = _MAKERS.set((*_MAKERS.get(), make))
     try:
@@ -36,9 +37,12 @@ def observers_of(spec: Spec, setup: JobSetup) -> list[object]:
     return [make(spec, setup) for make in _MAKERS.get()]
 
 
-def tell_end(observers: Sequence[object], ticks: Sequence[int], *, failed: bool) -> None:
-    """Tell observers that their job is over."""
+def tell_end(observers: Sequence[object], ticks: Sequence[int], *, failed: bool, failure: Failure | None) -> None:
+    """Tell observers that their job is over, and first what it failed with."""
     for each in observers:
+        failed_with = getattr(each, "failed_with", None)
+        if failed_with is not None and failure is not None:
+            failed_with(failure)
         ended = getattr(each, "ended", None)
         if ended is not None:
             ended(ticks, failed=failed)

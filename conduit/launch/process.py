@@ -16,6 +16,7 @@ from conduit.errors import BadRequest, ConduitError
 from conduit.launch import coming, output, reports, stall, terminal
 from conduit.launch.crossing import ProcessRecording
 from conduit.launch.errors import exit_status, raised_same, told_of
+from conduit.launch.failing import failure_of
 from conduit.launch.interrupts import hear_no_more
 from conduit.launch.job import TaskJob
 from conduit.launch.life import Main
@@ -137,7 +138,7 @@ class ProcessJob:
             watch.failed(_status(error), self._told(error))
             if not isinstance(error, KeyboardInterrupt):
                 self._speech.warnings(self._rank.warnings())
-            self._recorded(ticks, failed=True)
+            self._recorded(ticks, failed=True, error=error)
             if isinstance(error, KeyboardInterrupt):
                 self._tell_interrupt(error)
             raise
@@ -194,9 +195,11 @@ class ProcessJob:
         """End the job because of an error that is no rank's."""
         self._job.call(lambda: self._clock.fail(error))
 
-    def _recorded(self, ticks: int, *, failed: bool) -> None:
+    def _recorded(self, ticks: int, *, failed: bool, error: BaseException | None = None) -> None:
         """Hand over what was recorded of this rank, if anything was; of a job that has ended well, together."""
         if self._recording is not None:
+            if error is not None:
+                self._recording.failed_with(failure_of(error))
             speech = self._speech
             self._recording.ended(self._network.ports[0], self._clock.zero, ticks, speech, failed=failed)
 

@@ -15,6 +15,7 @@ from conduit.core.observer import hooks_to
 from conduit.errors import Deadlock, Livelock, NetworkError, TimeLimit
 from conduit.launch import reports
 from conduit.launch.errors import first_forgotten
+from conduit.launch.failing import failure_of
 from conduit.launch.job import TaskJob, placed
 from conduit.launch.life import Main
 from conduit.launch.mains import JobMains
@@ -103,13 +104,16 @@ class SimulatedJob:
         Raises:
             BaseException: what ended it, as `conduit.run` says.
         """
-        failed = True
+        failed, failure = True, None
         try:
             values = self._job.run()
             failed = False
+        except BaseException as error:
+            failure = failure_of(error) if self._observers else None
+            raise
         finally:
             ticks = [rank.ticks() for rank in self._ranks]
-            tell_end(self._observers, ticks, failed=failed)
+            tell_end(self._observers, ticks, failed=failed, failure=failure)
         return Result(
             values=values,
             seconds=max(ticks) / 1e12,

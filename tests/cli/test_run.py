@@ -157,6 +157,43 @@ def test_each_rank_has_a_module_of_its_own(run):
     assert lines[1] == "[1] Point(x=1) True program.py"
 
 
+TRAVELS = """
+    import enum, pickle
+    from dataclasses import dataclass
+    class Kind(enum.Enum):
+        STOP = 1
+    @dataclass
+    class Task:
+        kind: "Kind"
+    async def main(ep):
+        got = []
+        def take(token, payload):
+            got.append(pickle.loads(payload))
+        await ep.attach(take)
+        await ep.request_medium(1 - ep.rank, take, pickle.dumps(Task(Kind.STOP)))
+        await ep.block_until(lambda: got)
+        print(got[0] == Task(Kind.STOP), got[0].kind is Kind.STOP, isinstance(got[0], Task))
+    """
+
+
+@pytest.mark.parametrize("name", ["program.py", "my.own-program.py", "colorsys.py"])
+def test_what_travels_by_pickle_is_of_the_class_that_the_receiver_has(run, name):
+    status, out, err = run(TRAVELS, name=name)
+    assert (status, err) == (0, "")
+    assert out.splitlines()[:2] == ["True True True"] * 2
+    assert not {"program", "my_own-program", "colorsys_program"} & set(sys.modules)
+
+
+def test_a_library_is_found_that_has_the_name_of_the_program(run):
+    """As far as it has been imported before; `json.py` hides no json that the program does not import itself."""
+    status, out, err = run(
+        TRAVELS.replace("class Task:", "class JSONDecoder:").replace("Task", "JSONDecoder"), name="json.py"
+    )
+    assert (status, err) == (0, "")
+    assert out.splitlines()[:2] == ["True True True"] * 2
+    assert sys.modules["json"] is json
+
+
 def test_modules_and_path_are_gone_after_the_job(run, tmp_path):
     run("async def main(ep): pass")  # the command's own modules, which it loads when first used, stay
     before = list(sys.path), set(sys.modules)

@@ -486,3 +486,120 @@ def test_the_page_is_small_and_says_of_which_time_links_are(beside, tmp_path):
     assert "% of the time after the start</th>" in page
     assert "job&#x27;s time" not in page
     assert (tmp_path / "timeline.svg").stat().st_size < 180_000
+
+
+ABSENT = """\
+import trio
+
+from extended import Extended
+
+
+async def main(ep):
+    x = await Extended.attach(ep)
+    if ep.rank == 4:
+        await trio.sleep_forever()
+    await x.barrier()
+"""
+
+FLOODED = """\
+import trio
+
+
+async def main(ep):
+    never = trio.Event()
+
+    def take(token, item):
+        pass
+
+    await ep.attach(take)
+    if ep.rank == 1:
+        await never.wait()
+    for item in range(100):
+        await ep.request_short(1, take, item)
+"""
+
+ERROR = """\
+async def main(ep):
+    await ep.attach()
+    if ep.rank == 2:
+        raise ValueError("1 < 2")
+    await ep.block_until(lambda: False)
+"""
+
+
+def failed_page(tmp_path, monkeypatch, source, *words):
+    """What the page of a program that fails begins with: the failure, and what is said after it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(source)
+    assert call(["run", "prog.py", "--report", "page", *words]) == 1
+    page = (tmp_path / "page" / "report.html").read_text()
+    found = re.search(
+        r'</h1>\n<pre class="failure">(.*?)</pre>\n<p>.*?; the job failed\.</p>\n(.*?)\n<', page, re.DOTALL
+    )
+    assert '<ul class="warnings">' not in page
+    return found[1].splitlines(), found[2]
+
+
+NOT_LOOKED = "<p>Nothing else was looked for: where the time went follows from that standstill.</p>"
+
+
+def test_the_page_of_a_deadlock_begins_with_its_report(tmp_path, monkeypatch, capsys):
+    said, then = failed_page(tmp_path, monkeypatch, ABSENT, "--ranks", "8")
+    assert said[0].startswith("deadlock at ")
+    assert said[1] == "rank 4: prog.py:9 in main: is in a wait of Trio&#x27;s own"
+    assert then == NOT_LOOKED
+
+
+def test_full_queues_of_a_deadlock_are_no_advice(tmp_path, monkeypatch, capsys):
+    said, then = failed_page(tmp_path, monkeypatch, FLOODED, "--ranks", "64", "--conduit", "loggp")
+    assert said[1] == "rank 1: prog.py:12 in main: is in a wait of Trio&#x27;s own"
+    assert then == NOT_LOOKED
+
+
+def test_the_page_of_an_error_begins_with_it_and_its_line(tmp_path, monkeypatch, capsys):
+    said, then = failed_page(tmp_path, monkeypatch, ERROR, "--ranks", "4")
+    assert said[:2] == ["ValueError: 1 &lt; 2", "at prog.py:4 in main"]
+    assert said[2].startswith("raised by rank 2 at ")
+    assert then.startswith("<p>Nothing else stands out: no hot spots, ")
+
+
+def test_an_error_in_a_handler_is_named_with_the_handler(tmp_path, monkeypatch, capsys):
+    source = """\
+async def main(ep):
+    def take(token):
+        raise KeyError("no")
+
+    await ep.attach(take)
+    await ep.request_short(1 - ep.rank, take)
+    await ep.block_until(lambda: False)
+"""
+    said, _ = failed_page(tmp_path, monkeypatch, source)
+    assert said[:2] == ["KeyError: &#x27;no&#x27;", "at prog.py:3 in take"]
+    assert said[2].startswith("in handler &#x27;take&#x27; on rank ")
+
+
+def test_a_report_from_python_says_what_the_job_failed_with():
+    async def main(ep):
+        await ep.attach()
+        await ep.block_until(lambda: False, what="nothing")
+
+    with reporting("stuck") as reports, pytest.raises(conduit.Deadlock) as error:
+        conduit.run(main, conduit="loggp")
+    (found,) = reports
+    assert found.recording.failure.text == str(error.value)
+    assert json.loads(found.to_json())["failure"] == str(error.value)
+    assert "<pre>deadlock at" in found._repr_html_()
+    assert repr(found) == "<RunReport of stuck on loggp: 2 ranks, failed, nothing to change>"
+
+
+def test_a_report_is_named_by_what_it_is_of():
+    async def main(ep):
+        assert repr(reports[0]) == "<RunReport of the program on loggp: 2 ranks, not over>"
+
+    with reporting() as reports:
+        conduit.run(main, conduit="loggp")
+    assert repr(reports[0]) == "<RunReport of the program on loggp: 2 ranks, nothing to change>"
+
+
+def test_a_job_that_has_ended_well_has_no_failure():
+    assert reported(talk, ranks=3, conduit="loggp").recording.failure is None

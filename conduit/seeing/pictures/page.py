@@ -23,6 +23,7 @@ th, td { padding: .15rem .7rem; border-bottom: 1px solid #ccc; text-align: left;
 th { border-bottom: 2px solid #333; } td.number, th.number { text-align: right; white-space: nowrap; }
 pre, code { font: 13px/1.4 ui-monospace, monospace; } pre { background: #f4f4f4; padding: .6rem; white-space: pre-wrap;
   overflow-wrap: anywhere; }
+pre.failure { border-left: .35rem solid #b00; background: #fdf1f0; }
 ul.warnings { padding: 0; } ul.warnings li { list-style: none; border-left: .35rem solid #b00; background: #fdf1f0;
   margin: .6rem 0; padding: .5rem .8rem; overflow-wrap: anywhere; }
 @media print { details { display: block; } body { max-width: none; } }
@@ -51,6 +52,10 @@ class Page:
     def code(self, text: str) -> None:
         """Add lines as they stand, of a command or of a program."""
         self._parts.append(f"<pre>{escape(text)}</pre>")
+
+    def failure(self, text: str) -> None:
+        """Add what something has ended with before its time, lines as they stand."""
+        self._parts.append(f'<pre class="failure">{escape(text)}</pre>')
 
     def warnings(self, warnings: Iterable[tuple[str, str]]) -> None:
         """Add what is wrong, each with what to do about it."""

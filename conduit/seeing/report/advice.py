@@ -52,8 +52,8 @@ class _OfLine:
 
 
 def advice(recording: ReportRecording, found: Profile) -> list[Advice]:
-    """Return what to change, the most worthwhile first; of a job that took no time nothing."""
-    if not found.length:
+    """Return what to change, the most worthwhile first; of a job that took no time or stood still nothing."""
+    if not found.length or stands_still(recording):
         return []
     every = [
         *_late_polls(found),
@@ -64,6 +64,11 @@ def advice(recording: ReportRecording, found: Profile) -> list[Advice]:
         *_first_contacts(found),
     ]
     return sorted(every or _short_messages(found), key=lambda each: -each.share)
+
+
+def stands_still(recording: ReportRecording) -> bool:
+    """Say whether a job got no further: its full queues and long waits are what that looks like."""
+    return recording.failure is not None and recording.failure.standstill
 
 
 def _us(ticks: float) -> str:

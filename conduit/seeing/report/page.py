@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from conduit.seeing.pictures import Page, draw_svg
-from conduit.seeing.report.advice import Advice, advice
+from conduit.seeing.report.advice import Advice, advice, stands_still
 from conduit.seeing.report.drawings import PARTS, PICTURES, account_row, drawings
 from conduit.seeing.report.observer import ReportRecording
 from conduit.seeing.report.profile import Profile, profile
@@ -49,6 +49,8 @@ def write_report(recording: ReportRecording, folder: Path, program: str) -> list
 
 
 def _first_screen(page: Page, recording: ReportRecording, found: Profile, told: Sequence[Advice]) -> None:
+    if recording.failure is not None:
+        page.failure(recording.failure.text)
     ended = "failed" if recording.failed else "ended well"
     native = f" and {len(found.native)} native operations" if found.native else ""
     time = "real" if recording.in_real_time else "virtual"
@@ -61,7 +63,15 @@ def _first_screen(page: Page, recording: ReportRecording, found: Profile, told: 
     if told:
         page.warnings((each.what, each.remedy) for each in told)
     else:
-        page.text(f"Nothing stands out: no {_looked_for(recording, found)}.")
+        page.text(unadvised(recording, found))
+
+
+def unadvised(recording: ReportRecording, found: Profile) -> str:
+    """Return what is said where there is no advice: what was looked for, if anything was."""
+    if stands_still(recording):
+        return "Nothing else was looked for: where the time went follows from that standstill."
+    also = " else" if recording.failure is not None else ""
+    return f"Nothing{also} stands out: no {_looked_for(recording, found)}."
 
 
 def _looked_for(recording: ReportRecording, found: Profile) -> str:

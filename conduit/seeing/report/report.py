@@ -14,8 +14,9 @@ import attrs
 from conduit.seeing.pictures import Table, shown
 from conduit.seeing.report.advice import Advice, advice
 from conduit.seeing.report.observer import ReportRecording
-from conduit.seeing.report.page import write_report
+from conduit.seeing.report.page import unadvised, write_report
 from conduit.seeing.report.profile import Profile, profile
+from conduit.words import many
 
 
 class RunReport:
@@ -63,6 +64,7 @@ class RunReport:
             "clock": "wall" if self.recording.in_real_time else "virtual",
             "ps": found.length,
             "failed": self.recording.failed,
+            "failure": self.recording.failure.text if self.recording.failure is not None else None,
             "missing": list(self.recording.missing),
             "advice": [attrs.asdict(each) for each in self.advice],
             "ranks_ps": [attrs.asdict(account) for account in found.accounts],
@@ -95,7 +97,16 @@ class RunReport:
             f"<li><strong>{escape(each.what)}</strong><br>{escape(each.remedy)}</li>" for each in self.advice
         )
         title = f"{self.program} on {self.profile.conduit}, {self.profile.length / 1e6:,.3f} µs"
-        return shown(title, f"<ul>{told}</ul>" if told else "<p>Nothing stands out.</p>", self._lines(1e6).html())
+        failure = self.recording.failure
+        parts = [] if failure is None else [f"<pre>{escape(failure.text)}</pre>"]
+        parts.append(f"<ul>{told}</ul>" if told else f"<p>{escape(unadvised(self.recording, self.profile))}</p>")
+        return shown(title, *parts, self._lines(1e6).html())
+
+    def __repr__(self) -> str:
+        whose = f"{self.program} on {self.recording.conduit}: {many(self.recording.ranks, 'rank')}"
+        failed = ", failed" if self.recording.failed else ""
+        found = f"{many(len(self.advice), 'thing')} to change" if self.advice else "nothing to change"
+        return f"<RunReport of {whose}{failed}, {found if self.recording.over else 'not over'}>"
 
     def _lines(self, divisor: float) -> Table:
         unit = "ps" if divisor == 1 else "µs, all ranks"

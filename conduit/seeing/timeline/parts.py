@@ -8,7 +8,7 @@ from functools import partial
 import attrs
 
 from conduit.contract import Identity
-from conduit.seeing.timeline.recording import NEVER, RecordedWait, Recording, SentMessage, Spans
+from conduit.seeing.timeline.recording import NEVER, Failure, RecordedWait, Recording, SentMessage, Spans
 
 
 @attrs.define
@@ -18,6 +18,7 @@ class RankPart:
     Attributes:
         ticks: the rank's time at the end, picoseconds.
         failed: whether the job has not ended well there.
+        failure: what has ended it, if that was this rank's.
         cpu: how its CPU's time was spent.
         messages: what it has sent.
         noticed_at: when it has found messages.
@@ -27,6 +28,7 @@ class RankPart:
 
     ticks: int
     failed: bool
+    failure: Failure | None
     cpu: Spans
     messages: list[SentMessage]
     noticed_at: dict[Identity, int]
@@ -39,6 +41,7 @@ def part_of(recording: Recording, rank: int) -> RankPart:
     return RankPart(
         recording.length,
         recording.failed,
+        recording.failure,
         recording.cpu[rank],
         recording.messages,
         recording.noticed_at,
@@ -69,6 +72,9 @@ def join_parts(
     recording.messages.sort(key=lambda message: message.end)
     recording.clock_errors = tuple(clock_errors)
     recording.missing = tuple(rank for rank in range(recording.ranks) if rank not in parts)
+    failures = [part.failure for _, part in sorted(parts.items()) if part.failure is not None]
+    if failures:
+        recording.failed_with(failures[0])
     ticks = [moved(rank, part.ticks) for rank, part in parts.items()]
     recording.ended(ticks or [0], failed=bool(recording.missing) or any(part.failed for part in parts.values()))
 

@@ -142,6 +142,19 @@ class RecordedWait:
     place: str
 
 
+@attrs.frozen
+class Failure:
+    """What a job that failed ended with.
+
+    Attributes:
+        text: what is said of it: lines, with that of the program which it happened at.
+        standstill: whether the job got no further, so that its time went to waits that nothing could end.
+    """
+
+    text: str
+    standstill: bool = False
+
+
 class Recording(CpuListener, LinkListener, MessageListener, WaitListener):
     """All that one job told.
 
@@ -156,6 +169,7 @@ class Recording(CpuListener, LinkListener, MessageListener, WaitListener):
         ranks: how many there are.
         length: the job's, picoseconds; 0 until it has ended.
         failed: whether it did not end well.
+        failure: what it ended with then, as far as that is known.
         cpu: by rank, how its CPU's time was spent.
         links: by name, what links, engines, locks and CPUs of hosts have carried.
         messages: what was sent, in the order in which the sending ended.
@@ -174,6 +188,7 @@ class Recording(CpuListener, LinkListener, MessageListener, WaitListener):
         self.ranks = len(self.hosts)
         self.length = 0
         self.failed = self.over = False
+        self.failure: Failure | None = None
         self.clock_errors: tuple[int, ...] = ()
         self.missing: tuple[int, ...] = ()
         names: dict[str, int] = {}
@@ -224,6 +239,10 @@ class Recording(CpuListener, LinkListener, MessageListener, WaitListener):
     def resumed(self, rank: int, when: int, task: object) -> None:
         """Record that it ends."""
         self._open[rank, task].pop().end = when
+
+    def failed_with(self, failure: Failure) -> None:
+        """Take note of what ends the job, before `ended`."""
+        self.failure = failure
 
     def ended(self, ticks: Sequence[int], *, failed: bool) -> None:
         """Take note that the job is over.
