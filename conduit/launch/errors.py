@@ -159,7 +159,7 @@ def _add_others(error: BaseException, end: End) -> None:
     late_ones = dict.fromkeys((rank, *told_of(late)) for _, rank, late in end.late_errors if str(late) not in said)
     for rank, kind, text in late_ones:
         if (kind, text) != told_of(error):
-            error.add_note(f"while the job ended, {_who([rank])} raised {kind}: {text}")
+            error.add_note(f"while the job ended, {_raised([rank], kind)}: {text}")
 
 
 def told_of(error: BaseException) -> tuple[str, str]:
@@ -180,12 +180,12 @@ def raised_too(ranks: Sequence[int], kind: str, text: str) -> str:
         kind: of their error, as `told_of` gives it.
         text: what that says.
     """
-    return f"{_who(sorted(ranks))} raised {kind} too" + (f": {text}" if text else "")
+    return f"{_raised(sorted(ranks), kind)} too" + (f": {text}" if text else "")
 
 
-def _who(ranks: Sequence[int]) -> str:
-    """Return the ranks that an error belongs to, in words; an event of shared hardware belongs to none."""
-    return named(ranks) if ranks[0] >= 0 else "an event of no rank"
+def _raised(ranks: Sequence[int], kind: str) -> str:
+    """Return whose error one of a kind is, in words; that of a limit, or of shared hardware, is no rank's."""
+    return f"{named(ranks)} raised {kind}" if ranks[0] >= 0 else f"outside all ranks there was {kind}"
 
 
 def _text(error: BaseException) -> str:

@@ -191,9 +191,14 @@ class ProcessJob:
         """Have `answer` called with what this rank waits for."""
         self._job.call(lambda: answer(stall.state_of(self._processes.rank, self._job.lives[0])))
 
-    def fail(self, error: BaseException) -> None:
-        """End the job because of an error that is no rank's."""
-        self._job.call(lambda: self._clock.fail(error))
+    def fail(self, take: Callable[[], BaseException | None]) -> None:
+        """End the job because of an error that is no rank's, unless it has been ended by then."""
+
+        def end() -> None:
+            if (error := take()) is not None:
+                self._clock.fail(error)
+
+        self._job.call(end)
 
     def _recorded(self, ticks: int, *, failed: bool, error: BaseException | None = None) -> None:
         """Hand over what was recorded of this rank, if anything was; of a job that has ended well, together."""

@@ -23,6 +23,7 @@ import attrs
 from conduit.contract import Processes
 from conduit.errors import TimeLimit
 from conduit.launch import stall, terminal
+from conduit.launch.errors import told_of
 from conduit.launch.output import Speech
 from conduit.launch.reports import brief
 
@@ -62,8 +63,12 @@ class WatchedJob(Protocol):
     def stop(self) -> None:
         """End the job in this process."""
 
-    def fail(self, error: BaseException) -> None:
-        """End it because of an error that is no rank's."""
+    def fail(self, take: Callable[[], BaseException | None]) -> None:
+        """End it because of an error that is no rank's, in the job's own thread, once that is free.
+
+        Args:
+            take: gives the error then, or None where the job has been ended without it.
+        """
 
 
 @attrs.frozen
@@ -113,6 +118,8 @@ class Watch:
         self._all_said = threading.Event()
         self._told_rank_0 = False  # the same, of this rank
         self._where_at = math.inf  # when this thread tells where all were, if nobody has told by then
+        self._stalled: TimeLimit | None = None  # what this rank's job is to raise, but has not yet
+        self._raised_by = math.inf  # when this thread ends the job without it
         self._over = threading.Event()
         self._worker = 0  # the job's thread
         self._thread = threading.Thread(target=self._run, name="conduit watch", daemon=True)
@@ -252,6 +259,8 @@ class Watch:
                 self._abort(self.end.status)
             if time.monotonic() > self._where_at:  # the job has not come to its end here: it computes
                 terminal.tell(self._where())
+            if time.monotonic() > self._raised_by:
+                self._end_stalled()
             with self._lock:
                 job = self._job if self.end is None else None
             if job is not None:
@@ -359,7 +368,8 @@ class Watch:
             limit, self._limit = self._limit, None
             report = stall.stall(job.now(), silent, states)
             text = f"{brief(report)}\nended, because nothing may stand still for {limit:g} s (stall_limit)"
-            job.fail(TimeLimit(text, report))
+            self._stalled, self._raised_by = TimeLimit(text, report), time.monotonic() + ANSWER_S
+            job.fail(self._take_stalled)
             return
         patience = STALL_S if all(waiting) else COMPUTING_S
         if self._told or silent < patience or not any(waiting):
@@ -367,3 +377,22 @@ class Watch:
         self._told = True
         text = brief(stall.stall(job.now(), silent, states))
         terminal.tell(f"{text}\nthe job goes on waiting")
+
+    def _take_stalled(self) -> TimeLimit | None:
+        """Return the error of a job that stood still, to the first who asks: its own thread, or else this one."""
+        with self._lock:
+            found, self._stalled, self._raised_by = self._stalled, None, math.inf
+        return found
+
+    def _end_stalled(self) -> None:
+        """End a job that stood still in all processes, and tell it: this rank awaits nothing, and so cannot."""
+        error, job = self._take_stalled(), self._job
+        if error is None or job is None or self.end is not None:
+            return
+        self._speech.finish()
+        if self._speech.framed:
+            self._speech.error(terminal.shown(f"conduit run: {error}\n"), *told_of(error))
+        else:
+            terminal.tell(f"run: {error}")
+        self.failed(1)
+        job.stop()

@@ -1,5 +1,8 @@
 """A job that does not move says where its ranks are, and goes on waiting unless it is told not to."""
 
+import re
+import time
+
 import pytest
 
 pytestmark = pytest.mark.slow
@@ -76,6 +79,38 @@ def test_a_rank_that_computes_is_named_as_such(run_program):
         "or `await ep.block_until(predicate)` in its place\nended, because nothing may stand still for 3 s "
         "(stall_limit)\n"
     ) in done.err
+
+
+@pytest.mark.parametrize("line", ["pass", "time.sleep(1000)"])
+@pytest.mark.parametrize("who", ["0", "0, 1"])
+def test_a_limit_ends_a_job_whose_rank_0_computes(run_program, line, who):
+    begun = time.monotonic()
+    done = run_program(
+        f"""
+import time
+
+
+async def main(ep):
+    await ep.attach()
+    while ep.rank in ({who},):
+        {line}
+    await ep.block_until(lambda: False)
+""",
+        ranks=2,
+        options=("--stall-limit", "2"),
+    )
+    assert done.status == 1
+    assert time.monotonic() - begun < 40
+    first, *rest = done.err.splitlines()
+    assert first.startswith("conduit run: stall at ")
+    assert first.endswith(
+        " s: there has been no progress for some time (no rank has sent or handled a message for 2 s)"
+    )
+    ranks = "ranks 0-1, each" if "1" in who else "rank 0"
+    assert re.fullmatch(ranks + r": .*program\.py:[78] in main: is in code of its own", rest[0])
+    assert rest[-1] == "ended, because nothing may stand still for 2 s (stall_limit)"
+    assert len([each for each in rest if "is in code of its own" in each]) == 1
+    assert "while the job ended" not in done.err
 
 
 def test_a_limit_in_virtual_time_is_refused(shell):
