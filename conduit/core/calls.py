@@ -158,6 +158,11 @@ def _forgotten(unused: Guard, times: int = 1, write: str = "await {}") -> str:
     )
 
 
+def is_of_forgotten(error: BaseException) -> bool:
+    """Say whether an error is that of a call that was never awaited."""
+    return isinstance(error, BadRequest) and _MADE.match(str(error)) is not None
+
+
 def is_interrupted() -> bool:
     """Say whether the program is on its way out for Ctrl-C, as where an `async with` or a `finally` makes a call.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import os
 import signal
 import sys
 import threading
@@ -10,7 +11,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
+
+from conduit.core.checked_call import CURRENT
+from conduit.launch import terminal
+from conduit.launch.loops import program_frame
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
@@ -20,6 +25,18 @@ _SOON = 1e-3
 
 GRACE_S = 3.0
 """Seconds that a program which has caught Ctrl-C has to end by itself; processes have as many (`starting`)."""
+
+HELD_S = 1.0
+"""Seconds after which it is said what keeps a job from ending after Ctrl-C: what one has that ends well."""
+
+_AGAIN = "one more Ctrl-C ends the process"
+_ALL_CAUGHT = (
+    "the program has caught Ctrl-C{}: it awaits nothing that would let the job end, where `except Exception:` lets "
+    "Ctrl-C through; " + _AGAIN
+)
+
+AFTER_CTRL_C = "the job could not go on after a Ctrl-C that"
+"""What is said of what follows one that a program has caught, with the rank."""
 
 _TOLD = "_told_where_ranks_were"
 _ENDED_BY = "_signal_that_ended_the_job"
@@ -43,13 +60,30 @@ def interruptible() -> Iterator[None]:
             signal.signal(signal.SIGINT, previous)
 
 
-def insist(end: Callable[[], None]) -> None:
-    """Call `end` in a thread some time after a Ctrl-C, which a program may have caught; it does nothing to who ends.
+class Interrupted(Protocol):
+    """What is asked of a job that Ctrl-C has come to."""
 
-    To be called where Trio handles Ctrl-C already; `interruptible` takes it back.
+    caught_by: int | None
+    """Which rank ran as it came, None where that was none, or where none came."""
+
+    def call(self, function: Callable[[], object]) -> None:
+        """Call a plain function in the job's own thread, once it comes to it; no effect after the job."""
+
+    def end_interrupted(self) -> None:
+        """End the job there, if it has not ended yet."""
+
+    def in_threads(self) -> str:
+        """Return there which ranks wait for threads, and where, although the job is ending; "" for none."""
+
+
+def insist(job: Interrupted) -> None:
+    """End a job some time after a Ctrl-C, which a program may have caught; say what keeps it from ending.
+
+    Once that was said, the next Ctrl-C ends the process.  To be called where Trio handles Ctrl-C already;
+    `interruptible` takes it back.
 
     Args:
-        end: ends the job, if that has not ended yet.
+        job: does nothing where it has ended by then.
     """
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
@@ -57,15 +91,76 @@ def insist(end: Callable[[], None]) -> None:
     if not getattr(handler, "__module__", "").startswith("trio."):
         return  # the program's own
 
+    worker = threading.get_ident()
+    said: list[str] = []
+
+    def say(text: str) -> None:
+        if not said and signal.getsignal(signal.SIGINT) is noted:  # the job has not ended
+            said.append(text)
+            with suppress(Exception):  # nobody may read it any more
+                terminal.tell(text)
+
     def wait() -> None:
-        time.sleep(GRACE_S)
-        end()
+        came: list[None] = []
+
+        def look() -> None:
+            came.append(None)
+            if text := job.in_threads():
+                say(f"{text} that Ctrl-C does not end (`abandon_on_cancel=True` does); {_AGAIN}")
+
+        grace = GRACE_S
+        first = min(HELD_S, grace)
+        time.sleep(first)
+        job.call(look)
+        time.sleep(grace - first)
+        job.call(job.end_interrupted)
+        time.sleep(HELD_S)
+        job.call(look)
+        if not came:
+            frame = program_frame(sys._current_frames().get(worker))
+            at = "" if frame is None else f" at {frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
+            say(_ALL_CAUGHT.format(at and f", and is{at}"))
 
     def noted(number: int, frame: FrameType | None) -> None:
+        if said:
+            _end_process(number)
+        endpoint = CURRENT.get()
+        job.caught_by = None if endpoint is None else endpoint.rank
         _thread.start_new_thread(wait, ())  # by itself, as in `_tried_again`
         handler(number, frame)
 
-    signal.signal(signal.SIGINT, noted)
+    _handle(signal.SIGINT, noted)
+
+
+def _end_process(number: int) -> None:
+    """End this process as a signal does that nobody handles, with all that it has printed."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):
+            stream.flush()
+    signal.signal(number, signal.SIG_DFL)
+    signal.raise_signal(number)
+
+
+_Handler = Callable[[int, FrameType | None], object]
+_HANDLERS: dict[int, _Handler] = {}
+"""What of this file handled each signal last."""
+
+
+def _handle(number: int, handler: _Handler) -> None:
+    """Let a function handle a signal, in this process alone."""
+    _HANDLERS[number] = handler
+    signal.signal(number, handler)
+
+
+def _leave_to_python() -> None:
+    """Let a process that the program has forked be ended by signals as any other: it is no part of the job."""
+    for number, handler in _HANDLERS.items():
+        if signal.getsignal(number) is handler:
+            default = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+            signal.signal(number, default)
+
+
+os.register_at_fork(after_in_child=_leave_to_python)
 
 
 @contextmanager
@@ -86,7 +181,7 @@ def terminable() -> Iterator[None]:
         heard = signal.getsignal(signal.SIGINT) not in (None, signal.SIG_IGN, signal.SIG_DFL)
         signal.raise_signal(signal.SIGINT if heard else number)  # a shell has its background ignore Ctrl-C
 
-    signal.signal(signal.SIGTERM, end)
+    _handle(signal.SIGTERM, end)
     try:
         yield
     except KeyboardInterrupt as error:
@@ -112,7 +207,7 @@ def collected() -> Iterator[list[int]]:
     if before[signal.SIGINT] is not signal.default_int_handler:
         del before[signal.SIGINT]
     for number in before:
-        signal.signal(number, lambda number, _: came.append(number))
+        _handle(number, lambda number, _: came.append(number))
     try:
         yield came
     finally:

@@ -13,14 +13,15 @@ import trio
 from conduit.contract import World
 from conduit.contract.world import Body
 from conduit.core import arguments
-from conduit.core.calls import kept_in
+from conduit.core.calls import is_of_forgotten, kept_in
 from conduit.core.threads import runs_job
 from conduit.launch.errors import raise_error
-from conduit.launch.interrupts import insist, interruptible
-from conduit.launch.life import Life, Main, Rank, Stage
+from conduit.launch.interrupts import AFTER_CTRL_C, insist, interruptible
+from conduit.launch.life import LIFE, Life, Main, Rank, Stage
 from conduit.launch.registry import Spec
 from conduit.launch.reports.folders import is_own
-from conduit.launch.tasks import Starts
+from conduit.launch.reports.words import named
+from conduit.launch.tasks import Starts, in_threads, program_place
 
 
 def placed(spec: Spec, ranks: int | None, ranks_per_host: int | None) -> tuple[int, ...]:
@@ -48,6 +49,7 @@ class TaskJob:
     Attributes:
         lives: those of the ranks.
         root: Trio's task that all others come of, once that runs.
+        caught_by: which rank ran as Ctrl-C came, if one did.
     """
 
     def __init__(
@@ -75,6 +77,7 @@ class TaskJob:
         self._token: trio.lowlevel.TrioToken | None = None
         self.root: trio.lowlevel.Task | None = None
         self._stopped = False
+        self.caught_by: int | None = None
 
     def run(self) -> list[Any]:
         """Run the job to its end; return what each rank's main returned.
@@ -92,13 +95,17 @@ class TaskJob:
             raise_error(
                 self._world, self.ranks, self._number, warnings=self._warnings, unfinished=self._others_unfinished
             )
-        except BaseException:
+        except BaseException as error:
             # The error refers to the job and the job to the error: it would be found only by a look for cycles, much
             # later, and segments are large.
             for rank in self.ranks:
                 rank.release()
                 with suppress(Exception):  # what ended the job is told, and is often the same
                     rank.close()
+            if self.caught_by is not None and is_of_forgotten(error):  # Ctrl-C came between the call and its await
+                interrupt = KeyboardInterrupt()
+                interrupt.add_note(f"{AFTER_CTRL_C} rank {self.caught_by} caught")
+                raise interrupt from None
             raise
         for rank in self.ranks:
             rank.close()
@@ -116,10 +123,23 @@ class TaskJob:
             with suppress(trio.RunFinishedError):
                 token.run_sync_soon(function)
 
-    def _end_interrupted(self) -> None:
+    def end_interrupted(self) -> None:
         """End a job whose program has caught Ctrl-C and goes on (E8)."""
         if not self._world.ending:
             self._world.fail(KeyboardInterrupt())
+
+    def in_threads(self) -> str:
+        """Return which ranks wait for threads, and where, although the job is ending; "" for none."""
+        found: dict[str, set[int]] = {}
+        numbers = {id(life): number for number, life in enumerate(self.lives, self._number)}
+        for task in in_threads() if self._world.ending else ():
+            number, place = numbers.get(id(task.context.get(LIFE, None))), program_place(task, is_own)
+            if number is not None and place is not None:
+                found.setdefault(f"{place[0]}:{place[1]}", set()).add(number)
+        return " and ".join(
+            f"{named(sorted(ranks))} wait{'s' * (len(ranks) == 1)} for a thread at {place}"
+            for place, ranks in found.items()
+        )
 
     def _note_kept(self) -> None:
         """Let ranks take note of calls that the variables of the program's module still have."""
@@ -132,7 +152,7 @@ class TaskJob:
         self._token = trio.lowlevel.current_trio_token()
         self.root = trio.lowlevel.current_root_task()
         trio.lowlevel.add_instrument(Starts(is_own))
-        insist(lambda: self.call(self._end_interrupted))
+        insist(self)
         if self._stopped:
             self._world.stop()
         await self.lives[0].live()

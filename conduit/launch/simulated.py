@@ -16,6 +16,7 @@ from conduit.errors import Deadlock, Livelock, NetworkError, TimeLimit
 from conduit.launch import reports
 from conduit.launch.errors import first_forgotten
 from conduit.launch.failing import failure_of
+from conduit.launch.interrupts import AFTER_CTRL_C
 from conduit.launch.job import TaskJob, placed
 from conduit.launch.life import Main
 from conduit.launch.mains import JobMains
@@ -140,6 +141,10 @@ class SimulatedJob:
             return forgotten
         if kind == "deadlock" and (raised := self._raised_at_last()) is not None:
             return raised
+        if kind == "deadlock" and self._job.caught_by is not None:  # what broke a rank off has ended the job (E8)
+            interrupt = KeyboardInterrupt()
+            interrupt.add_note(f"{AFTER_CTRL_C} rank {self._job.caught_by} caught")
+            return interrupt
         error = {"deadlock": Deadlock, "livelock": Livelock, "time limit": TimeLimit}[kind]
         blamed = None if isinstance(cause, str) else cause
         detail = cause if isinstance(cause, str) else reports.describe(cause)

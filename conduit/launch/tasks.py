@@ -63,6 +63,16 @@ def at_end_of_nursery(task: trio.lowlevel.Task) -> bool:
     )
 
 
+def in_threads() -> Iterator[trio.lowlevel.Task]:
+    """Return the tasks of the running Trio loop that wait for a thread."""
+    for task in all_tasks():
+        if any(
+            frame.f_code.co_name == "to_thread_run_sync" and frame.f_code.co_filename.startswith(_TRIO)
+            for frame, _ in frames(task)
+        ):
+            yield task
+
+
 def program_place(task: trio.lowlevel.Task, own: Own) -> Where | None:
     """Return the innermost line of `task` in a file that is not `own`, None if there is none."""
     found = None

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import weakref
 
 import pytest
@@ -708,3 +709,110 @@ def test_an_interrupt_before_an_await_is_no_call_that_was_forgotten(leaves):
     while error is not None:
         assert "never awaited" not in str(error)
         error = error.__cause__ or error.__context__
+
+
+def test_a_deadlock_after_an_interrupt_that_a_rank_has_caught_is_the_end_of_the_interrupt():
+    async def main(ep):
+        if ep.rank == 1:
+            with contextlib.suppress(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+            return
+        await ep.block_until(lambda: False)
+
+    with pytest.raises(KeyboardInterrupt) as found:
+        conduit.run(main, ranks=2, conduit="loggp")
+    first, second = found.value.__notes__
+    assert first == "the job could not go on after a Ctrl-C that rank 1 caught"
+    assert second.startswith("interrupted at ")
+
+
+def test_a_call_that_an_interrupt_has_broken_off_is_not_forgotten_where_it_is_caught():
+    """It comes between the call and its await."""
+
+    async def main(ep):
+        await ep.attach()
+        try:
+            made = ep.poll()
+            signal.raise_signal(signal.SIGINT)
+            await made
+        except KeyboardInterrupt:
+            del made
+
+    with pytest.raises(KeyboardInterrupt) as found:
+        conduit.run(main, ranks=2, conduit="loggp")
+    (note,) = found.value.__notes__
+    assert re.fullmatch("the job could not go on after a Ctrl-C that rank [01] caught", note)
+
+
+def _ended(source, tmp_path, count, *, pause=0.0):
+    """Run a program with `conduit run`, interrupt it so many times once it says so; return how it has ended."""
+    (tmp_path / "prog.py").write_text(source)
+    words = [sys.executable, "-m", "conduit", "run", "prog.py", "--conduit", "loggp", "-n", "1"]
+    process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "begins\n"
+    time.sleep(pause)
+    told = ""
+    for _ in range(count):
+        process.send_signal(signal.SIGINT)
+        told += process.stderr.readline()
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, told + err
+
+
+def test_what_waits_for_a_thread_is_told_and_the_second_interrupt_ends_the_process(tmp_path):
+    source = """
+import time
+
+import trio
+
+
+async def main(ep):
+    print("begins", flush=True)
+    await trio.to_thread.run_sync(time.sleep, 1000)
+"""
+    status, _, err = _ended(source, tmp_path, 2, pause=0.5)
+    assert status == -signal.SIGINT
+    assert err == (
+        "rank 0 waits for a thread at prog.py:9 that Ctrl-C does not end (`abandon_on_cancel=True` does); one more "
+        "Ctrl-C ends the process\n"
+    )
+
+
+def test_what_catches_everything_and_awaits_nothing_is_told_and_the_second_interrupt_ends_the_process(tmp_path):
+    source = """
+async def main(ep):
+    print("begins", flush=True)
+    while True:
+        try:
+            while True:
+                sum(range(1000))
+        except:
+            pass
+"""
+    status, _, err = _ended(source, tmp_path, 2)
+    assert status == -signal.SIGINT
+    assert err == (
+        "the program has caught Ctrl-C, and is at prog.py:7 in main: it awaits nothing that would let the job end, "
+        "where `except Exception:` lets Ctrl-C through; one more Ctrl-C ends the process\n"
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_process_that_a_program_forks_is_ended_by_signals_as_any_other(tmp_path, number):
+    (tmp_path / "prog.py").write_text(f"""
+import os, signal, sys
+
+
+async def main(ep):
+    child = os.fork()
+    if not child:
+        print(signal.getsignal(signal.SIGTERM) is signal.SIG_DFL, flush=True)
+        print(signal.getsignal(signal.SIGINT) is signal.default_int_handler, flush=True)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), {int(number)})
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+""")
+    words = [sys.executable, "-m", "conduit", "run", "prog.py", "--conduit", "loggp", "-n", "1"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[:3] == ["True", "True", str(-number)]
