@@ -150,6 +150,8 @@ def misuse(error: TypeError, ours: Callable[[object], bool]) -> str:
         return made
     if "not subscriptable" in text and isinstance(failed.tree, ast.Subscript):
         return _taken_by_index(failed, failed.tree) or _reckoned(failed, methods=False) or nothing(error, ours)
+    if "async_generator" in text and (brackets := of_generator(error, ours)):
+        return brackets
     if text.endswith("object is not iterable") and (listed := _iterated(failed)):
         return listed
     if "await" in text:
@@ -175,6 +177,27 @@ def swapped(error: BaseException, ours: Callable[[object], bool]) -> str:
     if not isinstance(call, ast.Call) or failed is None or (function := failed.function(call)) is None:
         return ""
     return f"{ast.unparse(call.func)} takes ({', '.join(_taken(function))})"
+
+
+def of_generator(error: BaseException, ours: Callable[[object], bool]) -> str:
+    """Say that a list is to be given where a program gives `f(await g(i) for i in a)`; "" for other errors.
+
+    Args:
+        error: that something is an async generator.
+        ours: says of a class, or a function, whether it is one of this project.
+    """
+    failed = program_node(error, ours) if "async_generator" in str(error) else None
+    for node in ast.walk(failed.tree) if failed else ():
+        match node:
+            case ast.Call(func=function, args=[*_, ast.GeneratorExp() as given]) if _waits(given):
+                listed = ast.unparse(ast.ListComp(given.elt, given.generators))
+                words = ", ".join([*map(ast.unparse, node.args[:-1]), listed, *map(ast.unparse, node.keywords)])
+                return f"with `await` in it this is no list: put it into brackets, `{ast.unparse(function)}({words})`"
+    return ""
+
+
+def _waits(generator: ast.GeneratorExp) -> bool:
+    return any(isinstance(each, ast.Await) for each in ast.walk(generator))
 
 
 def run_by_itself(failed: ProgramNode | None) -> str:
