@@ -16,6 +16,7 @@ from typing import Any
 from conduit import current
 from conduit.commands.progress import JobProgress
 from conduit.commands.rank_modules import RankModules
+from conduit.core import to_await, written
 from conduit.core.calls import kept_in, note_kept
 from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError
@@ -237,11 +238,29 @@ _TO_WAIT = (
 )
 
 
+def _in_lambda(path: Path, error: SyntaxError) -> str:
+    """Say what to do where an `await` stands in a lambda, "" where it does not."""
+    tree = ast.parse(_read(path))  # which is no error yet: what is refused is what it means
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Await) and (each.lineno, each.col_offset) == _begin(error):
+            end = each.end_lineno or each.lineno, each.end_col_offset or 0
+            around = written.enclosing(ast.walk(tree), _begin(error), end)
+            if any(isinstance(node, ast.Lambda) for node in around):
+                return f"; {to_await.instead([*around, each.value], ast.unparse(each.value))}"
+    return ""
+
+
+def _begin(error: SyntaxError) -> tuple[int, int]:
+    """Return where a part begins that is refused: its line, and its column in bytes."""
+    before = (error.text or "")[: (error.offset or 1) - 1]
+    return error.lineno or 0, len(before.encode())
+
+
 def _no_python(path: Path, error: SyntaxError | ValueError) -> str:
     """Return what is wrong with a file, and the line of it, marked as Python does."""
     if not isinstance(error, SyntaxError) or not error.lineno:
         return f"{path} is no Python: {error.args[0]}"
-    remedy = _TO_WAIT if "outside async function" in error.msg else ""
+    remedy = (_in_lambda(path, error) or _TO_WAIT) if "outside async function" in error.msg else ""
     lines = "".join(format_exception_only(error)).splitlines()
     marked = [line for line in lines if line.startswith("    ")]
     return "\n".join([f"{path}, line {error.lineno} is no Python: {error.msg}{remedy}", *marked])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import gc
 import inspect
 import re
 import warnings
@@ -16,9 +17,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from inspect import CO_COROUTINE, CO_ITERABLE_COROUTINE
 from sys import _getframe, exception, is_finalizing
 from types import CodeType, CoroutineType, FunctionType, MethodType
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from conduit.core import written
+from conduit.core import to_await, written
 from conduit.core.arguments import shown
 from conduit.core.handlers import WAITS, code_of, describe
 from conduit.core.results import result_kind
@@ -154,7 +155,7 @@ def _forgotten(unused: Guard, times: int = 1, write: str = "await {}") -> str:
     often = f" {times} times" if times > 1 else ""
     return (
         f"{made} at {written.place(code, lasti)} was called{often} but never awaited, so it did nothing; "
-        f"write `{write.replace('{}', made, 1)}`{_where_to_wait(code)}"
+        f"{to_await.instead(written.around(code, lasti), made, write, code=code)}"
     )
 
 
@@ -184,13 +185,6 @@ def tell_others(forgotten: Sequence[BadRequest]) -> None:
         first.add_note(f"never awaited either: {', '.join(others[:_OTHERS])}{f' and {more} more' * (more > 0)}")
 
 
-def _where_to_wait(code: CodeType) -> str:
-    """Say what a plain function is to be before it can await anything, "" for others."""
-    if code.co_flags & WAITS or code.co_name.startswith("<"):
-        return ""
-    return f", and {code.co_name} as `async def`, awaited in a task of the rank"
-
-
 def held_unawaited(error: BaseException) -> list[str]:
     """Return what to say of the calls of this package that a program held when an error rose and had not awaited.
 
@@ -200,11 +194,41 @@ def held_unawaited(error: BaseException) -> list[str]:
     at_once = ""
     if isinstance(error, AttributeError) and isinstance(error.obj, CoroutineType):
         at_once = _close_unawaited(error.obj, _of_result(error, error.obj))
-    found: list[object] = []
-    for step in reversed(steps_of(error)):
-        for value in step.tb_frame.f_locals.values():
-            found += value[:_HELD] if type(value) in (list, tuple) else [value]
-    return list(dict.fromkeys(filter(None, [at_once, *map(_close_unawaited, found)])))
+    return list(dict.fromkeys(filter(None, [at_once, *(_close_unawaited(each.value) for each in held_by(error))])))
+
+
+class Held(NamedTuple):
+    """What a variable has, or a list in it, of a function that an error came through."""
+
+    code: CodeType
+    name: str
+    value: object
+
+
+def held_by(error: BaseException) -> list[Held]:
+    """Return what variables have where an error came through, those of the innermost function first."""
+    frames = [step.tb_frame for step in reversed(steps_of(error))]
+    return [
+        Held(frame.f_code, name, each)
+        for frame in frames
+        for name, value in frame.f_locals.items()
+        for each in (value[:_HELD] if type(value) in (list, tuple) else [value])
+    ]
+
+
+def unawaited_anywhere() -> list[CoroutineType[Any, Any, Any]]:
+    """Return the calls that were never awaited and that something holds, be it an attribute or an array of objects.
+
+    Those made by a call of this package, which is itself awaited in their place, are not among them.
+    """
+    held = gc.get_objects()
+    inside = {id(each) for guarded in held if type(guarded) is Guard for each in guarded[4:]}
+    return [each for each in held if type(each) is CoroutineType and id(each) not in inside and never_ran(each)]
+
+
+def never_ran(coroutine: object) -> bool:
+    """Say whether something is a call that was made and has not begun to run."""
+    return type(coroutine) is CoroutineType and inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED
 
 
 def _of_result(error: AttributeError, coroutine: CoroutineType[Any, Any, Any]) -> str:
@@ -262,8 +286,9 @@ def _close_unawaited(coroutine: object, write: str = "await {}") -> str:
         coroutine: perhaps such a call.
         write: what to write, with {} for the call.
     """
-    if type(coroutine) is not CoroutineType or inspect.getcoroutinestate(coroutine) != inspect.CORO_CREATED:
+    if not never_ran(coroutine):
         return ""
+    assert isinstance(coroutine, CoroutineType)
     held = _guards_of(coroutine)
     if not held:
         return ""

@@ -29,10 +29,11 @@ _SHORT, _MEDIUM, _LONG, _LONG_ASYNC = (word_of(0, category, is_request=True) for
 _READ_ONLY = frozenset(
     {"rank", "size", "limits", "costs", "rma", "simulated", "host", "hosts", "segment", "max_segment"}
 )
-_LATER = (
+LATER = (
     "a handler may reply through its token and use ep.charge; let it set a flag and do the rest after block_until, or "
     "in ep.on_progress"
 )
+"""What to do in the place of a call that waits, where a handler makes it."""
 _INSTEAD = {"ep.compute": "let it call ep.charge with the same cost, which takes the time without waiting"}
 _MOST_SECONDS = arguments.MOST_SECONDS
 _MOST_THREADS = 1 << 20  # CPUs that work together, more than any host has
@@ -868,6 +869,11 @@ class Endpoint:
         # Where a handler's name stands, because every call looks there already: no second test on the hot path.
         self._dispatch.running = _NO_MORE
 
+    @property
+    def in_handler(self) -> bool:
+        """Whether a handler of this rank is running."""
+        return self._dispatch.running not in ("", _NO_MORE)
+
     def refuse_in_handler(self, call: str) -> None:
         """Raise HandlerError where a handler of this rank is running, which may not make `call`."""
         if self._dispatch.running:
@@ -875,7 +881,7 @@ class Endpoint:
                 self._refuse_forgetful()
             raise HandlerError(
                 f"{call}: called in handler {self._dispatch.running!r}, which may not wait; "
-                + _INSTEAD.get(call, _LATER)
+                + _INSTEAD.get(call, LATER)
             )
 
     def place_in_segment(self, data: Buffer) -> int | None:

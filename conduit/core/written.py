@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import linecache
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import CodeType
 
 SHOWN = 60
@@ -70,6 +70,33 @@ def node(code: CodeType, lasti: int) -> ast.AST | None:
         ):
             return each
     return None
+
+
+def around(code: CodeType, lasti: int) -> list[ast.AST]:
+    """Return what an instruction's expression stands in, the outermost first and itself last; empty if not known."""
+    first, last, begin, end = _position(code, lasti)
+    if first is None or last is None or begin is None or end is None:
+        return []
+    found = enclosing(nodes(code), (first, begin), (last, end))
+    return (
+        found if found and isinstance(found[-1], ast.expr) and _ends(found[-1]) == ((first, begin), (last, end)) else []
+    )
+
+
+def enclosing(tree: Iterable[ast.AST], begin: tuple[int, int], end: tuple[int, int]) -> list[ast.AST]:
+    """Return those nodes of a file that a part of it is in, the outermost first.
+
+    Args:
+        tree: all nodes, from `ast.walk`.
+        begin: line, and column in bytes, where the part begins.
+        end: where it ends.
+    """
+    placed = [each for each in tree if isinstance(each, ast.expr | ast.stmt) and not isinstance(each, ast.Expr)]
+    return [each for each in placed if _ends(each)[0] <= begin and end <= _ends(each)[1]]
+
+
+def _ends(node: ast.expr | ast.stmt) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or 0)
 
 
 def same(one: ast.AST, other: ast.AST) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from conduit.contract import World
 from conduit.contract.world import End
-from conduit.core.calls import held_unawaited
+from conduit.core.calls import held_unawaited, unawaited_anywhere
 from conduit.core.steps import steps_of
 from conduit.core.written import place
 from conduit.errors import ConduitError, HandlerError
@@ -15,6 +15,7 @@ from conduit.launch.life import Rank
 from conduit.launch.reports.folders import is_library, is_own
 from conduit.launch.reports.words import named
 from conduit.launch.tasks import error_line
+from conduit.launch.unawaited import held_own
 from conduit.launch.warned import warned
 
 _LEAVES = 8  # errors of a group that a note names
@@ -43,9 +44,8 @@ def raise_error(
         unfinished: says of a rank that exits whether others had still to return, so that their work is broken off.
     """
     end = world.end
-    forgotten = first_forgotten(ranks)
     if not end.errors:
-        if forgotten is not None:
+        if (forgotten := first_forgotten(ranks)) is not None:
             raise forgotten
         return
     interrupts = [entry for entry in end.errors if isinstance(entry[2], KeyboardInterrupt)]
@@ -57,13 +57,17 @@ def raise_error(
     elif rank >= 0 and not isinstance(error, KeyboardInterrupt):
         error.add_note(f"raised by rank {rank} at {time / 1e12:.9f} s")
     _forget_own_handler(error)
-    for cause in _causes(error, forgotten):
+    causes = _causes(error, ranks[rank - first : rank - first + 1] if rank >= first else (), ranks)
+    for cause in causes:
         error.add_note(cause)
+    for _, _, other in (*end.errors, *end.late_errors):
+        _close_held(other)
     _add_others(error, end)
     for line in end.abandoned:
         error.add_note(f"while the job ended, {line}")
     for text in warnings_of((number, each.warnings()) for number, each in enumerate(ranks, first) if warnings):
-        error.add_note(text)  # there is no result that has them
+        if not text.endswith(tuple(causes)):
+            error.add_note(text)  # there is no result that has them
     try:
         raise error
     finally:
@@ -94,17 +98,39 @@ def _forget_own_handler(error: BaseException) -> None:
         error.__notes__[:] = [note for note in error.__notes__ if not note.startswith("in handler ")]
 
 
-def _causes(error: BaseException, forgotten: BaseException | None) -> list[str]:
-    """Return what an error may come of: calls that were not awaited (E4), and what else is known of such errors."""
+def _causes(error: BaseException, failed: Iterable[Rank], ranks: Sequence[Rank]) -> list[str]:
+    """Return what an error may come of: calls that were not awaited (E4), and what else is known of such errors.
+
+    Args:
+        error: that.
+        failed: the rank that has raised it, if it is one of this process.
+        ranks: those of this process.
+    """
     said: list[str] = []
     parts = list(_parts(error))
     for part in parts:
         said += [text for text in held_unawaited(part) if not _handed_on(part, text)] + [hint(part)]
-    if forgotten is not None and forgotten is not error:
+    if isinstance(error, Exception):
+        kept = unawaited_anywhere()
+        for each in failed:
+            each.note_kept(kept)
+        del kept
+        raised = [part.__cause__ for part in parts if isinstance(part, HandlerError)]
+        for part in reversed(parts):  # what a handler has raised before what that became
+            held = held_own(part, in_handler=part in raised)
+            said += [text for text in held if not any(_handed_on(each, text) for each in parts)]
+    if (forgotten := first_forgotten(ranks)) is not None and forgotten is not error:
         text = str(forgotten)
         if not _broken_off(error, text) and not any(_handed_on(part, text) for part in parts):
             said.append(text)
     return [text for text in dict.fromkeys(said) if text and text != str(error)]
+
+
+def _close_held(error: BaseException) -> None:
+    """Close the calls that another error of the job holds: Python would tell of them beside what is told."""
+    for part in _parts(error):
+        held_unawaited(part)
+        held_own(part)
 
 
 def _handed_on(error: BaseException, forgotten: str) -> bool:

@@ -29,6 +29,7 @@ from conduit.launch.misuse import (
     made_handler,
     misuse,
     nothing,
+    of_generator,
     program_node,
     run_by_itself,
     swapped,
@@ -94,7 +95,7 @@ def hint(error: BaseException) -> str:
         case trio.TooSlowError():
             return too_slow(error)
         case BadRequest():
-            return swapped(error, is_ours) or made_handler(error, is_ours)
+            return swapped(error, is_ours) or made_handler(error, is_ours) or of_generator(error, is_ours)
         case TypeError():
             return _of_another(error) or misuse(error, is_ours)
         case ValueError() if str(error) == "operation forbidden on released memoryview object":

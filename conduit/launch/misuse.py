@@ -150,8 +150,8 @@ def misuse(error: TypeError, ours: Callable[[object], bool]) -> str:
         return made
     if "not subscriptable" in text and isinstance(failed.tree, ast.Subscript):
         return _taken_by_index(failed, failed.tree) or _reckoned(failed, methods=False) or nothing(error, ours)
-    if text == "'async_generator' object is not iterable":
-        return _made_with_await(failed)
+    if "async_generator" in text and (brackets := of_generator(error, ours)):
+        return brackets
     if text.endswith("object is not iterable") and (listed := _iterated(failed)):
         return listed
     if "await" in text:
@@ -177,6 +177,31 @@ def swapped(error: BaseException, ours: Callable[[object], bool]) -> str:
     if not isinstance(call, ast.Call) or failed is None or (function := failed.function(call)) is None:
         return ""
     return f"{ast.unparse(call.func)} takes ({', '.join(_taken(function))})"
+
+
+def of_generator(error: BaseException, ours: Callable[[object], bool]) -> str:
+    """Say that a list is to be given where a program gives `f(await g(i) for i in a)`; "" for other errors.
+
+    Args:
+        error: that something is an async generator.
+        ours: says of a class, or a function, whether it is one of this project.
+    """
+    failed = program_node(error, ours) if "async_generator" in str(error) else None
+    for node in ast.walk(failed.tree) if failed else ():
+        match node:
+            case ast.Call(func=function, args=[*_, ast.GeneratorExp() as given]) if _waits(given):
+                listed = ast.unparse(ast.ListComp(given.elt, given.generators))
+                words = ", ".join([*map(ast.unparse, node.args[:-1]), listed, *map(ast.unparse, node.keywords)])
+                text = f"with `await` in it this is no list: put it into brackets, `{ast.unparse(function)}({words})`"
+                match given.elt:
+                    case ast.Await(value=ast.Subscript(value=taken)) if failed and failed.is_ours(failed.value(taken)):
+                        text += f"; `await {ast.unparse(taken)}[:]` reads all at once"
+                return text
+    return ""
+
+
+def _waits(generator: ast.GeneratorExp) -> bool:
+    return any(isinstance(each, ast.Await) for each in ast.walk(generator))
 
 
 def run_by_itself(failed: ProgramNode | None) -> str:
@@ -511,18 +536,6 @@ def _iterated(failed: ProgramNode) -> str:
     tree = failed.tree
     for node in (tree.iter,) if isinstance(tree, ast.For) else (tree, *ast.iter_child_nodes(tree)):
         if text := _of_kind(failed, node, "for"):
-            return text
-    return ""
-
-
-def _made_with_await(failed: ProgramNode) -> str:
-    """Say how values that are awaited one by one are put together for what takes all of them; "" for another line."""
-    for node in ast.walk(failed.tree):
-        if isinstance(node, ast.GeneratorExp):
-            text = f"with `await` in it that is no sequence: write a list, `[{ast.unparse(node)[1:-1]}]`"
-            match node.elt:
-                case ast.Await(value=ast.Subscript(value=taken)) if failed.is_ours(failed.value(taken)):
-                    text += f"; `await {ast.unparse(taken)}[:]` reads all at once"
             return text
     return ""
 

@@ -9,18 +9,24 @@ import ast
 import linecache
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from conduit.core import written
+from conduit.core import to_await, written
+from conduit.core.calls import held_by, never_ran, unawaited_anywhere
 from conduit.core.checked_call import CURRENT
+from conduit.core.endpoint import LATER
+from conduit.core.steps import steps_of
 from conduit.launch.formatting import shown_by_python
+from conduit.launch.reports.folders import is_library, is_own
 from conduit.launch.tracebacks import program_frame
 
+_SPEAKS_OF_ONE = re.compile("coroutine|a call without `await`")
 _NEVER = re.compile(r"coroutine '(?P<name>.+)' was never awaited")
-_SOMEWHERE = "{0}{1} was called but never awaited, so it did nothing; write `await {0}`"
+_SOMEWHERE = "{}{} was called but never awaited, so it did nothing; {}"
+_IN_HANDLER = "{}{} was called in a handler, which may not wait, so it did nothing; {}"
 
 
 @contextmanager
@@ -32,7 +38,7 @@ def told(program: str, otherwise: Callable[[str], object] | None = None) -> Iter
         otherwise: takes the text where no rank runs, as after the job; None: Python tells of it as ever.
     """
     before: Callable[..., Any] = warnings.showwarning
-    text_of = lru_cache(maxsize=64)(_text)
+    text_of = lru_cache(maxsize=64)(_found)
 
     def show(message: Warning | str, category: type[Warning], filename: str, lineno: int, *more: Any) -> None:
         found = _NEVER.match(str(message)) if category is RuntimeWarning else None
@@ -41,7 +47,11 @@ def told(program: str, otherwise: Callable[[str], object] | None = None) -> Iter
             before(message, category, filename, lineno, *more)
             return
         name = found["name"].rpartition(".")[2]
-        text = text_of(name, filename, lineno) or text_of(name, program, 0) or _SOMEWHERE.format(f"{name}(...)", "")
+        text = _said(
+            [text_of(name, filename, lineno), text_of(name, program, 0)],
+            name,
+            in_handler=rank is not None and rank.in_handler,
+        )
         if rank is None:
             assert otherwise is not None
             otherwise(f"warning: {text}")
@@ -88,21 +98,105 @@ def told_in_script() -> AbstractContextManager[None]:
     return told(frame.f_code.co_filename)
 
 
-def _text(name: str, file: str, line: int) -> str:
-    """Return what is said of a call in a file, at a line or as the only one that is not awaited; "" for none."""
-    calls = _unawaited(name, file)
-    here = [each for each in calls if each.lineno <= line <= (each.end_lineno or each.lineno)] or calls
+def held_own(error: BaseException, *, in_handler: bool = False) -> list[str]:
+    """Return what to say of the calls of a program's own functions that it held when an error rose and had not awaited.
+
+    Those that it holds in attributes, say, are found where the error speaks of such a one.  The calls are closed, since
+    Python would say less of them.
+
+    Args:
+        error: it.
+        in_handler: whether a handler has raised it.
+    """
+    steps = [step for step in steps_of(error) if not is_own(step.tb_frame.f_code.co_filename)]
+    said = []
+    if steps and isinstance(error, AttributeError) and never_ran(error.obj):
+        said.append(
+            _close(error.obj, [(steps[-1].tb_frame.f_code.co_filename, steps[-1].tb_lineno, "")], in_handler=in_handler)
+        )
+    for code, variable, value in held_by(error):
+        if not is_own(code.co_filename) and never_ran(value):
+            said.append(_close(value, [(code.co_filename, 0, variable)], in_handler=in_handler))
+    if not said and _SPEAKS_OF_ONE.search(str(error)):
+        files = dict.fromkeys(step.tb_frame.f_code.co_filename for step in reversed(steps))
+        found = [(each, each.cr_code.co_filename) for each in unawaited_anywhere()]
+        said += [
+            _close(each, [(other, 0, "") for other in (*files, file)])
+            for each, file in found
+            if file in files or not (is_own(file) or is_library(file))
+        ]
+    return sorted(set(said), key=said.index)
+
+
+def _close(coroutine: Any, places: Sequence[tuple[str, int, str]], *, in_handler: bool = False) -> str:
+    """Close a call, and return what is said of it.
+
+    Args:
+        coroutine: it.
+        places: files that may have made it, each with a line, 0 if unknown, and a variable that has it, "" if unknown.
+        in_handler: whether a handler has made it.
+    """
+    coroutine.close()
+    name = coroutine.__name__
+    return _said((_found(name, *place) for place in places), name, in_handler=in_handler)
+
+
+class _Found(NamedTuple):
+    """A call: as it is shown, where it stands, and what to write."""
+
+    shown: str
+    place: str
+    instead: str
+
+
+def _said(found: Iterable[_Found | None], name: str, *, in_handler: bool) -> str:
+    """Return what is said of a call, the first that was found, or of a function by its name."""
+    first = next(filter(None, found), None) or _Found(f"{name}(...)", "", f"write `await {name}(...)`")
+    if in_handler:
+        return _IN_HANDLER.format(first.shown, first.place, LATER)
+    return _SOMEWHERE.format(*first)
+
+
+def _found(name: str, file: str, line: int, variable: str = "") -> _Found | None:
+    """Return the call of a function in a file, at a line, or as the only one that is not awaited; None for none.
+
+    Args:
+        name: of the function.
+        file: which.
+        line: where it may be.
+        variable: what has its result, for where there are several.
+    """
+    whole = _tree(file)
+    calls = _unawaited(name, whole)
+    kept = [each for each in calls if variable and _assigned(each, whole) == variable]
+    here = [each for each in calls if each.lineno <= line <= (each.end_lineno or each.lineno)] or kept or calls
     if len({each.lineno for each in here}) != 1:
-        return ""
-    return _SOMEWHERE.format(_shown(here[0], f"{name}(...)"), f" at {file}:{here[0].lineno}")
+        return None
+    call = here[0]
+    begin, end = (call.lineno, call.col_offset), (call.end_lineno or call.lineno, call.end_col_offset or 0)
+    shown = _shown(call, f"{name}(...)")
+    around = written.enclosing(ast.walk(whole), begin, end)
+    return _Found(shown, f" at {file}:{call.lineno}", to_await.instead(around, shown))
 
 
-def _unawaited(name: str, file: str) -> list[ast.Call]:
-    """Return the calls of a function by its name that no `await` in a file is of."""
+def _assigned(call: ast.Call, whole: ast.Module) -> str:
+    """Return which variable is given what a call returns, "" for none."""
+    for each in ast.walk(whole):
+        match each:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is call:
+                return name
+    return ""
+
+
+def _tree(file: str) -> ast.Module:
     try:
-        whole = ast.parse("".join(linecache.getlines(file)))
+        return ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError):
-        return []
+        return ast.Module([], [])
+
+
+def _unawaited(name: str, whole: ast.Module) -> list[ast.Call]:
+    """Return the calls of a function by its name that no `await` in a file is of."""
     awaited = {id(each.value) for each in ast.walk(whole) if isinstance(each, ast.Await)}
     return [
         each

@@ -149,9 +149,9 @@ def test_a_lock_of_set_lock_is_not_to_be_entered(shown):
 @pytest.mark.parametrize(
     ("line", "text"),
     [
-        ("max(await a[i] for i in range(6))", "[await a[i] for i in range(6)]`; `await a[:]` reads all at once"),
-        ("max(await t.lock('a').try_acquire() for i in 'ab')", "[await t.lock('a').try_acquire() for i in 'ab']`"),
+        ("max(await a[i] for i in range(6))", "max([await a[i] for i in range(6)])`; `await a[:]` reads all at once"),
+        ("max(await t.lock('a').try_acquire() for i in 'ab')", "max([await t.lock('a').try_acquire() for i in 'ab'])`"),
     ],
 )
 def test_values_that_are_awaited_one_by_one_are_put_into_a_list(shown, line, text):
-    assert f"with `await` in it that is no sequence: write a list, `{text}" in shown(f"{UPC}{line}", "--ranks", "2")
+    assert f"with `await` in it this is no list: put it into brackets, `{text}" in shown(f"{UPC}{line}", "--ranks", "2")

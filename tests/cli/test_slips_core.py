@@ -1,0 +1,155 @@
+"""What `conduit run` says of slips with calls of the core and of the extended API: the exact words."""
+
+import pytest
+
+import conduit
+
+EXTENDED = "from extended import Extended\nasync def main(ep):\n    x = await Extended.attach(ep)\n    "
+OWN = (
+    "from extended import Extended\nasync def total(x, v): return int(await x.all_reduce(v))\nasync def main(ep):\n"
+    "    x = await Extended.attach(ep)\n    "
+)
+HOLDER = (
+    "from extended import Extended\nclass Holder: pass\nasync def main(ep):\n    x = await Extended.attach(ep)\n    "
+)
+INIT = (
+    "from extended import Extended\nclass Held:\n    def __init__(self, x): self.place = x.all_alloc(80)\n"
+    "async def main(ep):\n    x = await Extended.attach(ep)\n    Held(x).place + 8"
+)
+NEVER = "{} at prog.py:{} was called but never awaited, so it did nothing; "
+TOTAL = NEVER.format("total(x, 1)", 5) + "write `await total(x, 1)`"
+ALLOC = NEVER.format("x.all_alloc(80)", "{}") + "write `await x.all_alloc(80)`"
+PLACE = ALLOC.format(5)
+LATER = (
+    " was called in a handler, which may not wait, so it did nothing; a handler may reply through its token and use "
+    "ep.charge; let it set a flag and do the rest after block_until, or in ep.on_progress"
+)
+
+UNAWAITED = {
+    # A function of the program's own, whose coroutine is kept.
+    OWN + "t = total(x, 1)\n    t + 1": TOTAL,
+    OWN + "total(x, 1).real": TOTAL,
+    OWN + "t = total(x, 1)\n    t.real": TOTAL,
+    OWN + "t = [total(x, 1)]\n    t[0] + 1": TOTAL,
+    OWN + "t = total(x, 1)\n    await x.put(t, 0, b'a')": TOTAL,
+    OWN + "t = total(x, 1)\n    raise ValueError('other')": TOTAL,
+    OWN + "t = {0: total(x, 1)}\n    t[0] + 1": TOTAL,
+    OWN + "t = total(x, 1)\n    s = total(x, 2)\n    t + 1": TOTAL,
+    # One of this package, kept where no variable has it.
+    HOLDER + "h = Holder(); h.place = x.all_alloc(80)\n    h.place + 8": PLACE,
+    HOLDER + "h = {'place': x.all_alloc(80)}\n    h['place'] + 8": PLACE,
+    HOLDER + "import numpy\n    numpy.array([x.all_alloc(80) for _ in 'ab']).sum()": ALLOC.format(6),
+    HOLDER + "h = Holder(); h.place = x.all_alloc(80)\n    assert h.place == 0, 'other'": PLACE,
+    INIT: ALLOC.format(3) + " where the object is made, and give __init__ what that gives: it cannot wait itself",
+    # In a lambda.
+    EXTENDED + "list(map(lambda r: x.get(r, 0, 8), range(2)))[0][0]": (
+        NEVER.format("x.get(r, 0, 8)", 4)
+        + "a lambda cannot wait: write `[await x.get(r, 0, 8) for r in range(2)]` in the place of `map`"
+    ),
+    EXTENDED + "sorted(range(2), key=lambda r: x.get_value(r, 0))": (
+        NEVER.format("x.get_value(r, 0)", 4)
+        + "a lambda cannot wait: write `[await x.get_value(r, 0) for r in ...]` before it, and use what that gives"
+    ),
+    EXTENDED + "f = lambda: x.get_value(0, 0)\n    f() + 1": (
+        NEVER.format("x.get_value(0, 0)", 4)
+        + "a lambda cannot wait: write `value = await x.get_value(0, 0)` before it, and use that"
+    ),
+    EXTENDED + "await ep.block_until(lambda: x.get_value(0, 0))": (
+        NEVER.format("x.get_value(0, 0)", 4)
+        + "a predicate cannot wait: let it look at what this rank has, as ep.segment or what a handler has kept, or "
+        "write a loop in its place, `while not await x.get_value(0, 0): pass`"
+    ),
+    # In a generator, which with `await` would be none that can be read.
+    EXTENDED + "sum(x.get_value(r, 0) for r in range(2))": (
+        NEVER.format("x.get_value(r, 0)", 4) + "write `[await x.get_value(r, 0) for r in range(2)]`, with the brackets"
+    ),
+    EXTENDED + "sum(int(x.get(r, 0, 8)[0]) for r in range(2))": (
+        NEVER.format("x.get(r, 0, 8)", 4)
+        + "write `[int((await x.get(r, 0, 8))[0]) for r in range(2)]`, with the brackets"
+    ),
+    EXTENDED + "sum(r for r in x.get(1, 0, 8))": NEVER.format("x.get(1, 0, 8)", 4) + "write `await x.get(1, 0, 8)`",
+    EXTENDED + "sum(await x.get_value(r, 0) for r in range(2))": (
+        "with `await` in it this is no list: put it into brackets, `sum([await x.get_value(r, 0) for r in range(2)])`"
+    ),
+    EXTENDED + "await x.wait_all(await x.get_nb(r, 0, 8) for r in range(2))": (
+        "with `await` in it this is no list: put it into brackets, `x.wait_all([await x.get_nb(r, 0, 8) for r in "
+        "range(2)])`"
+    ),
+    # In a plain function.
+    EXTENDED + "def total(v): return x.all_reduce(v)\n    t = total(1)\n    t * 2": (
+        NEVER.format("x.all_reduce(v)", 4)
+        + "write `await x.all_reduce(v)`, and total as `async def`, which is awaited "
+        "too"
+    ),
+}
+
+
+@pytest.mark.filterwarnings("always:coroutine:RuntimeWarning")
+@pytest.mark.parametrize("source", UNAWAITED)
+def test_a_call_that_is_not_awaited_is_told_once(shown, source):
+    lines = shown(source)
+    assert UNAWAITED[source] in lines
+    beside = [each for each in lines if "never awaited" in each and each != UNAWAITED[source]]
+    assert [each for each in beside if "total(x, 2)" not in each] == []
+    assert "RuntimeWarning" not in "\n".join(lines)
+
+
+@pytest.mark.filterwarnings("always:coroutine:RuntimeWarning")
+@pytest.mark.parametrize("call", ["trio.sleep(1)", "log(n)"])
+def test_a_call_that_a_handler_cannot_await_is_told_what_it_may_do(command, tmp_path, monkeypatch, call):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(
+        "import trio\nasync def log(n): print(n)\nasync def main(ep):\n    got = []\n    def a(token, n):\n"
+        f"        {call}\n        got.append(n)\n    await ep.attach(a)\n    await ep.request_short(1 - ep.rank, a, 4)"
+        "\n    await ep.block_until(lambda: got)"
+    )
+    status, _, err = command("run", "prog.py", "--conduit", "loggp")
+    assert (status, err) == (0, f"warning from ranks 0-1: {call} at prog.py:6{LATER}\n")
+
+
+@pytest.mark.filterwarnings("always:coroutine:RuntimeWarning")
+def test_what_a_handler_has_kept_of_such_a_call_is_told_too(shown):
+    lines = shown(
+        "async def log(n): print(n)\nasync def main(ep):\n    def a(token, n):\n        kept = log(n)\n        kept + 1"
+        "\n    await ep.attach(a)\n    await ep.request_short(1 - ep.rank, a, 4)\n    await ep.block_until(bool)"
+    )
+    assert f"log(n) at prog.py:4{LATER}" in lines
+
+
+@pytest.mark.filterwarnings("always:coroutine:RuntimeWarning")
+def test_a_script_is_told_of_such_a_call_once(capsys):
+    async def total(ep: conduit.Endpoint) -> int:
+        return ep.rank
+
+    async def main(ep: conduit.Endpoint) -> None:
+        kept = total(ep)
+        kept + 1  # type: ignore[operator]
+
+    with pytest.raises(TypeError) as caught:
+        conduit.run(main, conduit="loggp")
+    said = [each for each in caught.value.__notes__ if "never awaited" in each]
+    assert len(said) == 1
+    assert "write `await total(ep)`" in said[0]
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (
+            "list(map(lambda r: await x.get(r, 0, 8), range(2)))",
+            "a lambda cannot wait: write `[await x.get(r, 0, 8) for r in range(2)]` in the place of `map`",
+        ),
+        (
+            "await ep.block_until(lambda: await x.get_value(0, 0))",
+            "a predicate cannot wait: let it look at what this rank has, as ep.segment or what a handler has kept, or "
+            "write a loop in its place, `while not await x.get_value(0, 0): pass`",
+        ),
+    ],
+)
+def test_an_await_in_a_lambda_is_told_what_to_write(command, tmp_path, monkeypatch, body, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(EXTENDED + body)
+    status, _, err = command("run", "prog.py", "--conduit", "loggp")
+    assert status == 2
+    assert err.splitlines()[0] == (f"conduit run: prog.py, line 4 is no Python: 'await' outside async function; {said}")
