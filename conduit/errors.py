@@ -64,4 +64,10 @@ class UnknownConduit(ConduitError):
 
 
 class ConduitWarning(UserWarning):
-    """Something that users should know: of a layer, issued after the job; of copies of a job, before it."""
+    """Something that users should know: of a layer, issued after the job; of copies of a job, before it.
+
+    Attributes:
+        result: what the job came to, where it is over and the warning is raised, as the program's filters can say.
+    """
+
+    result: Any = None

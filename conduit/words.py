@@ -1,5 +1,6 @@
 """Words of messages that depend on a value: how many of what, what kind of thing it is, and what to give instead."""
 
+import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable
@@ -27,6 +28,11 @@ def many(count: int, noun: str) -> str:
     return f"{count} {noun}{'s' * (count != 1)}"
 
 
+def natural(name: str) -> list[tuple[int, str]]:
+    """Return what names are sorted by, so that "bus 2" comes before "bus 10"."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
 def is_a(value: object) -> str:
     """Return what kind of thing a value is, after its name: "is a str", "is an Endpoint", "is no value"."""
     if value is None:
@@ -38,6 +44,34 @@ def is_a(value: object) -> str:
 def to_install(extra: str) -> str:
     """Return how to install what an extra of this package brings, from an index and from where its sources are."""
     return f"pip install 'conduit-am[{extra}]', in a clone of the project pip install '.[{extra}]'"
+
+
+def not_async(main: object, write: str) -> str:
+    """Return what a program's main is that is not async, and what to do; "" where it is, or nothing can be seen of it.
+
+    Args:
+        main: a function, or an object that can be called.
+        write: how it is to be written.
+    """
+    while isinstance(main, functools.partial):
+        main = main.func
+    kind = ""
+    if inspect.isclass(main):
+        return f"is a class; {write}, or pass an object of it"
+    if not inspect.isroutine(main):
+        main, kind = type(main).__call__, "an object whose `__call__` is "
+    if inspect.isasyncgenfunction(main):
+        return f"is {kind}an async generator, for it has a `yield`; {write}"
+    code = getattr(main, "__code__", None)
+    if code is None or inspect.iscoroutinefunction(main):
+        return ""
+    place = f"{code.co_filename}:{code.co_firstlineno}"
+    if code.co_name == "<lambda>":
+        return f"({place}) cannot be async; {write}, or pass the function that it calls and then its arguments"
+    if not (hasattr(main, "__wrapped__") or "<locals>" in main.__qualname__):
+        return f"is {kind}an ordinary function; {write}"
+    remedy = f"{write}, and `return await` in it where it calls another async function"
+    return f"is {kind}an ordinary function ({place}); {remedy}"
 
 
 def plain(value: object) -> str:

@@ -7,7 +7,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import conduit
-from conduit.words import closest, is_a, many, plain
+from conduit.words import closest, is_a, many, not_async, plain
 from extended import calls
 from extended.collectives import signature
 from extended.heap.combining import differing_allocations as differing_allocations
@@ -81,8 +81,8 @@ def check_main(front: str, name: str, what: str, main: Any, args: tuple[Any, ...
         )
     if not callable(main):
         raise conduit.BadRequest(f"{front}.run: main={shown(main)} cannot be called; {write}")
-    if inspect.isasyncgenfunction(main) or (inspect.isfunction(main) and not inspect.iscoroutinefunction(main)):
-        raise conduit.BadRequest(f"{front}.run: main={shown(main)} is not async; {write}")
+    if wrong := not_async(main, write):
+        raise conduit.BadRequest(f"{front}.run: main={shown(main)} {wrong}")
     try:
         inspect.signature(main).bind(None, *args)
     except TypeError as error:

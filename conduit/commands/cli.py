@@ -30,6 +30,9 @@ COMMAND --help explains a command.
 
 def main() -> None:
     """Run the command that the arguments of the process name, and exit with its status."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed before this process began; its number would go to another file
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - until the process ends
     sys.exit(call(sys.argv[1:]))
 
 
@@ -49,7 +52,7 @@ def call(arguments: Sequence[str]) -> int:
     starting.WORDS.set(tuple(arguments))
     try:
         status = app(name)(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
-        if sys.stdout is not None:  # closed before this process began
+        if sys.stdout is not None:  # by who calls this; of a process of its own `main` sees to it
             sys.stdout.flush()
         return status if isinstance(status, int) else DONE
     except CycloptsError as exc:

@@ -23,7 +23,7 @@ from conduit.errors import BadRequest, ConduitError
 from conduit.launch.hints import first_argument
 from conduit.launch.reports.folders import is_below, is_of_project
 from conduit.launch.tracebacks import plugins_part
-from conduit.words import closest
+from conduit.words import closest, not_async
 
 _NO_PROGRAMS = (Path(__file__).parents[1], Path(sysconfig.get_path("purelib")))
 """This package, and where others are installed: in an environment or a clone they may be below a program's folder."""
@@ -99,13 +99,10 @@ class ProgramFile:
             raise NotAProgram(
                 f"{self.path} defines no `async def main({first_argument(self.api)}, *args)`; give it one{script}"
             )
-        if not inspect.iscoroutinefunction(found):
-            kinds = {inspect.isfunction(found): "an ordinary function", inspect.isclass(found): "a class"}
-            what = kinds.get(True, f"of type {type(found).__name__}")
-            what = "an async generator, for it has a `yield`" if inspect.isasyncgenfunction(found) else what
-            raise NotAProgram(
-                f"main of {self.path} is {what}; write `async def main({first_argument(self.api)}, *args)`"
-            )
+        write = f"write `async def main({first_argument(self.api)}, *args)`"
+        wrong = not_async(found, write) if callable(found) else f"is of type {type(found).__name__}; {write}"
+        if wrong:
+            raise NotAProgram(f"main of {self.path} {wrong}")
         self._check_arguments(found, args)
         await found(first, *args)
         note_kept(endpoint, kept_in(vars(module)))

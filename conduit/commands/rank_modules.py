@@ -30,7 +30,7 @@ class RankModules(ModuleType):
     def new(self, rank: int) -> ModuleType:
         """Return a new module for a rank."""
         module = self._modules_of_ranks[rank] = ModuleType(self.__name__)
-        module.__file__ = self.__file__
+        module.__file__, module.__package__ = self.__file__, ""
         return module
 
     def close(self) -> None:

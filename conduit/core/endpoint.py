@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
-from contextlib import suppress
 from functools import lru_cache
 from sys import _getframe
 from typing import Any, ClassVar, NoReturn, Protocol
@@ -798,11 +797,13 @@ class Endpoint:
         return "" if where is None else f"{where[0]}:{where[1]}"
 
     def layer_report(self) -> LayerReport:
-        """Return what the layers report about this rank; a function that raises is skipped."""
+        """Return what the layers report about this rank, and which function of them raises."""
         told = LayerReport()
         for function in self.reporters:
-            with suppress(Exception):
+            try:
                 function(told)
+            except Exception as error:  # no report is lost by it
+                told.note(f"{describe(function)}, given to ep.on_report, raised {type(error).__name__}: {error}")
         return told
 
     def refuse_attach(self, why: str) -> None:

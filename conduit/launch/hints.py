@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
@@ -90,6 +91,8 @@ def hint(error: BaseException) -> str:
             )
         case ModuleNotFoundError(name=str() as missing):
             return _no_module(missing)
+        case ImportError() if str(error) == "attempted relative import with no known parent package":
+            return _of_no_package(error)
         case ImportError(name=str() as package) if found := re.match(r"cannot import name '(\w+)'", str(error)):
             return elsewhere(package, found[1])
         case trio.TooSlowError():
@@ -242,6 +245,21 @@ def _no_module(name: str) -> str:
         if package and (ours or name.partition(".")[0] == getattr(importlib.import_module(other), "_stands_for", "")):
             return f"there is no {name} here: write `from {package} import {own}`"
     return ""
+
+
+def _of_no_package(error: BaseException) -> str:
+    """Say how a program runs that imports from a package which its file is in."""
+    file = Path(steps_of(error)[-1].tb_frame.f_code.co_filename).absolute()
+    names = [file.stem]
+    while file.name and (file.parent / "__init__.py").is_file():
+        file = file.parent
+        names.insert(0, file.name)
+    if len(names) == 1:
+        return "a program is a file of no package: write `from module import name`, without the dot"
+    return (
+        f"a program is a file of no package: write one beside the folder {names[0]} with "
+        f"`from {'.'.join(names)} import main`, and run that"
+    )
 
 
 def _attribute(there: object, name: str, error: BaseException) -> str:

@@ -41,6 +41,11 @@ def named(function: Callable[P, T]) -> Callable[P, T]:
         for name in kwargs:
             if name not in known and name != "main":
                 raise _unknown(function.__name__, name, known)
+        if not args and "main" not in kwargs:
+            raise BadRequest(
+                f"{function.__name__}: there is no main; give first the function that every rank calls: "
+                f"conduit.{function.__name__}(main, ...)"
+            )
         return function(*args, **kwargs)
 
     return call

@@ -37,7 +37,7 @@ from conduit.launch.tracing import timeline_of
 from conduit.launch.unawaited import told_in_script
 from conduit.launch.warned import warned
 from conduit.options import read_float
-from conduit.words import many
+from conduit.words import many, not_async
 
 _WRITE = "write `async def main(ep, *args)`"
 _POWERS = {"K": 10, "M": 20, "G": 30}
@@ -258,10 +258,8 @@ def _check_main(main: Any, args: tuple[Any, ...]) -> None:
         )
     if not callable(main):
         raise BadRequest(f"run: main={arguments.shown(main)} cannot be called; {_WRITE}")
-    function = main.func if isinstance(main, functools.partial) else main
-    plain = inspect.isfunction(function) and not inspect.iscoroutinefunction(function)
-    if inspect.isasyncgenfunction(function) or plain:
-        raise BadRequest(f"run: main={arguments.shown(main)} is not async; {_WRITE}")
+    if wrong := not_async(main, _WRITE):
+        raise BadRequest(f"run: main={arguments.shown(main)} {wrong}")
     try:
         signature = inspect.signature(main, follow_wrapped=False)
     except (TypeError, ValueError):
@@ -281,8 +279,12 @@ def _finish(result: Result) -> Result:
     """Issue the warnings of the layers above, one for all ranks that say the same; of processes the first one does."""
     said = warned(enumerate(result.warnings))
     if said and (output.is_first() or parse_spec(result.conduit).rank_kind is not RankKind.PROCESS):
-        for who, text in said:
-            _warn(f"{who}: {text}")
+        try:
+            for who, text in said:
+                _warn(f"{who}: {text}")
+        except ConduitWarning as error:  # as the program's filters say; the job has ended well all the same
+            error.result = result
+            raise
     return result
 
 

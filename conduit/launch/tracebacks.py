@@ -17,7 +17,7 @@ import trio
 from conduit.core import checked_call
 from conduit.core.arguments import shown
 from conduit.core.steps import steps_from, steps_of
-from conduit.errors import BadRequest, ConduitError
+from conduit.errors import BadRequest, ConduitError, ConduitWarning
 from conduit.launch import registry
 from conduit.launch.misuse import STARTED
 from conduit.launch.predicates import is_of_predicate
@@ -201,11 +201,15 @@ def _on_purpose(error: BaseException) -> bool:
     last = steps[-1].tb_frame.f_code
     # `coroutine_or_error` of Trio calls what a nursery is to start, `block_until` a predicate.
     calls = last.co_filename == checked_call.__file__ or last.co_name in ("coroutine_or_error", "block_until")
+    stopped = isinstance(error, RuntimeError) and isinstance(
+        error.__cause__, StopIteration
+    )  # as Python has it of async
     lacks_arguments = isinstance(error, TypeError) and calls
     no_such_name = isinstance(error, AttributeError) and last.co_name == "__getattr__" and is_own(last.co_filename)
     no_room = isinstance(error, OSError) and last.co_name == "write" and is_own(last.co_filename)  # of `print`
     return (
-        isinstance(error, ConduitError | BaseExceptionGroup | KeyboardInterrupt)
+        isinstance(error, ConduitError | ConduitWarning | BaseExceptionGroup | KeyboardInterrupt)
+        or stopped
         or lacks_arguments
         or no_such_name
         or no_room

@@ -11,7 +11,7 @@ from typing import Any
 import conduit
 from conduit import BadRequest
 from conduit import run as _run
-from conduit.words import like
+from conduit.words import like, not_async, plain
 from conduits.mpi.adapter import RealProcess
 from conduits.mpi.awaited.comm import Comm
 from conduits.mpi.awaited.listened import listen
@@ -97,8 +97,8 @@ def _program(main: Any, args: tuple[Any, ...]) -> Main:
         )
     if not callable(main):
         raise conduit.BadRequest(f"MPI.run: main={main!r} cannot be called; {write}")
-    if inspect.isasyncgenfunction(main) or (inspect.isfunction(main) and not inspect.iscoroutinefunction(main)):
-        raise conduit.BadRequest(f"MPI.run: main={main!r} is not async; {write}")
+    if wrong := not_async(main, write):
+        raise conduit.BadRequest(f"MPI.run: main={plain(main)} {wrong}")
     try:
         inspect.signature(main).bind(None, *args)
     except TypeError as error:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -192,6 +193,16 @@ def test_a_library_is_found_that_has_the_name_of_the_program(run):
     assert (status, err) == (0, "")
     assert out.splitlines()[:2] == ["True True True"] * 2
     assert sys.modules["json"] is json
+
+
+def test_an_object_that_is_called_is_a_main(run):
+    source = """
+        class Main:
+            async def __call__(self, ep): print("called")
+        main = Main()
+        """
+    assert run(source).out.startswith("called\ncalled\n")
+    assert "is an object whose `__call__` is an ordinary function; write" in run(source.replace("async ", "")).err
 
 
 def test_modules_and_path_are_gone_after_the_job(run, tmp_path):
@@ -809,3 +820,32 @@ def test_a_network_that_is_slow_by_units_that_were_written_or_by_no_time_is_not_
     path.write_text("async def main(ep): pass")
     outcome = command("run", str(path), "--conduit", spec)
     assert (outcome.status, outcome.err) == (0, "")
+
+
+def test_a_program_in_a_package_is_told_how_it_runs(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "__init__.py").write_text("")
+    (tmp_path / "pkg" / "prog.py").write_text("from .util import step\nasync def main(ep): pass")
+    told = (
+        "a program is a file of no package: write one beside the folder pkg with `from pkg.prog import main`, and run "
+        "that"
+    )
+    assert told in command("run", "pkg/prog.py").err.splitlines()
+    (tmp_path / "alone.py").write_text("from .util import step\nasync def main(ep): pass")
+    alone = "a program is a file of no package: write `from module import name`, without the dot"
+    assert alone in command("run", "alone.py").err.splitlines()
+    assert command("run", "-m", "pkg.prog").err == (
+        "conduit run: has no option -m; see conduit run --help; a program is a file: write one with `from "
+        "package.module import main`, and run that\n"
+    )
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_program_runs_where_an_output_is_closed(tmp_path, closed):
+    program = tmp_path / "program.py"
+    program.write_text("async def main(ep): print(ep.rank)")
+    words = f"{sys.executable} -m conduit run {program} --conduit loggp {closed}"
+    found = subprocess.run(words, shell=True, capture_output=True, text=True, timeout=60)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout[:4] == ("" if words.endswith((">&- 2>&-", " >&-")) else "0\n1\n")

@@ -1,5 +1,6 @@
 """Arguments that `run` does not have, and a call of main in the place of main: the exact words, for each `run`."""
 
+import functools
 import inspect
 from pathlib import Path
 
@@ -112,3 +113,84 @@ def test_a_trace_is_written_by_the_result(path):
         conduit.BadRequest, match=r"\Arun: trace=.*trace\.json.* is a path; pass True, then `result\.trace"
     ):
         conduit.run(main, trace=path)
+
+
+async def generator(ep):
+    yield 1
+
+
+def ordinary(ep):
+    pass
+
+
+class Sync:
+    def __call__(self, ep):
+        pass
+
+    def method(self, ep):
+        pass
+
+    def __repr__(self):
+        return "Sync()"
+
+
+def decorated(main):
+    @functools.wraps(main)
+    def wrapper(*args):
+        return main(*args)
+
+    return wrapper
+
+
+def undeclared(main):
+    def wrapper(*args):
+        return main(*args)
+
+    return wrapper
+
+
+async def right(ep):
+    pass
+
+
+WRITE = "write `async def main(ep, *args)`"
+LINES = {name: f"{__file__}:{code.__code__.co_firstlineno + 1}" for name, code in (("d", decorated), ("u", undeclared))}
+AWAIT = ", and `return await` in it where it calls another async function"
+
+
+@pytest.mark.parametrize(
+    ("main", "text"),
+    [
+        (generator, f"main=generator is an async generator, for it has a `yield`; {WRITE}"),
+        (functools.partial(generator), f"is an async generator, for it has a `yield`; {WRITE}"),
+        (ordinary, f"main=ordinary is an ordinary function; {WRITE}"),
+        (Sync(), f"main=Sync() is an object whose `__call__` is an ordinary function; {WRITE}"),
+        (Sync().method, f"is an ordinary function; {WRITE}"),
+        (Sync, f"is a class; {WRITE}, or pass an object of it"),
+        (decorated(right), f"main=right is an ordinary function ({LINES['d']}); {WRITE}{AWAIT}"),
+        (undeclared(right), f"main=wrapper is an ordinary function ({LINES['u']}); {WRITE}{AWAIT}"),
+    ],
+)
+def test_a_main_that_is_not_async_is_told_why(main, text):
+    with pytest.raises(conduit.BadRequest) as caught:
+        conduit.run(main, conduit="loggp")
+    assert str(caught.value).startswith("run: main=")
+    assert str(caught.value).endswith(text)
+
+
+def test_a_lambda_is_told_what_to_pass():
+    with pytest.raises(conduit.BadRequest) as caught:
+        conduit.run(lambda ep: right(ep), conduit="loggp")
+    line = caught.value.__traceback__.tb_lineno
+    assert str(caught.value) == (
+        f"run: main=<lambda> ({__file__}:{line}) cannot be async; {WRITE}, or pass the function that it calls and then "
+        "its arguments"
+    )
+
+
+def test_a_main_that_is_missing_is_told():
+    with pytest.raises(conduit.BadRequest) as caught:
+        conduit.run(ranks=2)
+    assert str(caught.value) == (
+        "run: there is no main; give first the function that every rank calls: conduit.run(main, ...)"
+    )

@@ -228,3 +228,21 @@ def test_the_environment_asks_for_all_lines(monkeypatch):
     with pytest.raises(conduit.BadRequest) as caught:
         conduit.run(wrong, conduit="loggp")
     assert len(_files(caught.value)) > 3
+
+
+def test_a_warning_that_is_raised_is_of_the_line_that_runs_the_job_and_has_its_result():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", conduit.ConduitWarning)
+        with pytest.raises(conduit.ConduitWarning, match=r"^ranks 0-1: beware$") as caught:
+            conduit.run(warns, conduit="loggp")
+    assert _files(caught.value) == {__file__}
+    assert caught.value.result.ranks == 2
+
+
+def test_a_stop_iteration_out_of_main_is_shown_with_lines_of_the_program_alone():
+    async def main(ep):
+        raise StopIteration(3)
+
+    with pytest.raises(RuntimeError, match=r"^coroutine raised StopIteration\n") as caught:
+        conduit.run(main, conduit="loggp")
+    assert _files(caught.value) == {__file__} == _files(caught.value.__cause__)

@@ -314,7 +314,7 @@ def test_a_task_in_the_body_of_a_nursery_is_shown_beside_those_that_it_runs():
     ]
 
 
-def test_what_a_layer_tells_is_in_the_report_and_what_fails_is_left_out():
+def test_what_a_layer_tells_is_in_the_report_and_what_fails_in_it():
     async def main(ep):
         def tell(told):
             told.note(f"a note of rank {ep.rank}")
@@ -327,7 +327,8 @@ def test_what_a_layer_tells_is_in_the_report_and_what_fails_is_left_out():
         await ep.block_until(lambda: False, what="the turn")
 
     report = _report(main, ranks=3)
-    assert [rank.notes for rank in report.ranks] == [(f"a note of rank {rank}",) for rank in range(3)]
+    failed = "tell, given to ep.on_report, raised LookupError: after that"
+    assert [rank.notes for rank in report.ranks] == [(f"a note of rank {rank}", failed) for rank in range(3)]
     assert report.causes[0].ranks == (0,)
     assert report.causes[0].direct == (1, 2)
 

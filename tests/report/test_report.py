@@ -603,3 +603,10 @@ def test_a_report_is_named_by_what_it_is_of():
 
 def test_a_job_that_has_ended_well_has_no_failure():
     assert reported(talk, ranks=3, conduit="loggp").recording.failure is None
+
+
+def test_links_that_are_taken_alike_are_in_the_order_of_their_numbers():
+    recording = reported(talk, ranks=3, conduit="loggp").recording
+    for number in (1, 10, 2):
+        recording.carried(f"bus {number}", 0, recording.length, 1)
+    assert [use.name for use in profile(recording).links][:3] == ["bus 1", "bus 2", "bus 10"]

@@ -1,6 +1,7 @@
 """What programs and notebooks make of results: JSON, frames of pandas, tables of HTML."""
 
 import json
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -224,3 +225,37 @@ def test_nothing_imports_pandas_before_it_is_asked_for():
     code = "import sys, conduit, conduit.seeing.report, conduit.launch.explanation; print('pandas' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "False\n"
+
+
+def test_what_is_given_to_a_trace_is_checked(result):
+    with pytest.raises(BadRequest) as caught:
+        result.trace.svg("x.svg")
+    assert str(caught.value) == (
+        "trace.svg: begin='x.svg' is a str; pass seconds, or nothing: it returns the picture, "
+        "and `Path('x.svg').write_text(trace.svg())` writes it"
+    )
+    with pytest.raises(BadRequest, match=r"^trace\.svg: end=\[\] is a list; pass a number$"):
+        result.trace.svg(0, [])
+    with pytest.raises(BadRequest, match=r"^trace\.write: path=3 is an int; pass the path of a file$"):
+        result.trace.write(3)
+
+
+def test_a_picture_of_many_ranks_says_what_it_leaves_out_and_has_its_times_at_both_ends():
+    async def everyone(ep):
+        got = []
+
+        def take(token):
+            got.append(token.rank)
+
+        await ep.attach(take)
+        for rank in range(ep.size):
+            if rank != ep.rank:
+                await ep.request_short(rank, take)
+        await ep.block_until(lambda: len(got) == ep.size - 1)
+
+    picture = conduit.run(everyone, ranks=24, conduit="loggp", trace=True).trace.svg()
+    assert "552 messages, more than lines could show: none is drawn" in picture
+    assert picture.count(">100<") == 2
+    few = conduit.run(everyone, ranks=3, conduit="loggp", trace=True).trace.svg()
+    assert "more than lines" not in few
+    assert re.findall(r">(\d+)<", few) == sorted(set(re.findall(r">(\d+)<", few)), key=int)

@@ -10,6 +10,7 @@ import attrs
 from conduit.seeing.report.observer import LIST, MESSAGE, Called, ReportRecording
 from conduit.seeing.timeline import Account, accounts
 from conduit.seeing.timeline.recording import NEVER, MessageLife
+from conduit.words import natural
 
 Interval = tuple[int, int]
 LEVELS = {
@@ -214,7 +215,7 @@ def _links(recording: ReportRecording, since: int) -> list[LinkUse]:
         busy = sum(end - begin for begin, end, _ in rows)
         if rows:
             found.append(LinkUse(name, busy, sum(nbytes for _, _, nbytes in rows), len(rows)))
-    return sorted(found, key=lambda use: (-use.busy, use.name))
+    return sorted(found, key=lambda use: (-use.busy, natural(use.name)))
 
 
 def _late(recording: ReportRecording, lives: Iterable[MessageLife]) -> list[LatePoll]:

@@ -10,6 +10,8 @@ from conduit.words import many
 
 _WIDTH, _LEFT, _ROW, _BAR, _TOP = 780.0, 66.0, 40.0, 20.0, 44.0
 _SMALL = 12.0
+_HIGH = 16
+"""Ranks from which on the axis is at the top too: the picture is higher than a screen then."""
 _STRETCHES = 600
 _MOST_LINES = 400
 """Messages that are drawn; of more none is, because nobody could follow them."""
@@ -35,24 +37,33 @@ def draw_timeline(recording: Recording, begin: int | None = None, end: int | Non
     first = min((_started(recording, rank) for rank in range(recording.ranks)), default=0) if begin is None else begin
     whole = max(last - first, 1)
     scale = (_WIDTH - _LEFT - 16) / whole
-    bottom = _TOP + _ROW * recording.ranks
+    high = recording.ranks > _HIGH
+    top = _TOP + (20 if high else 0)
+    bottom = top + _ROW * recording.ranks
     drawing = Svg(_WIDTH, bottom + 78, f"what {many(recording.ranks, 'rank')} on {recording.conduit} did, and when")
     drawing.text(16, 24, f"{many(recording.ranks, 'rank')} on {recording.conduit}", size=15, bold=True)
     used: dict[str, None] = {}
     for rank in range(recording.ranks):
-        y = _TOP + _ROW * rank
+        y = top + _ROW * rank
         drawing.text(16, y + _BAR / 2 + 5, f"rank {rank}", size=_SMALL)
         drawing.line([(_LEFT, y + _BAR / 2), (_WIDTH - 16, y + _BAR / 2)], thin=True)
         for start, stop, shade in _stretches(recording, rank, first, last):
             used[shade] = None
             drawing.area(_LEFT + (start - first) * scale, y, (stop - start) * scale, _BAR, shade)
-    for one, other, sent, noticed in _messages(recording, first, last):
+    messages = _messages(recording, first, last)
+    if len(messages) > _MOST_LINES:
+        left_out = f"{many(len(messages), 'message')}, more than lines could show: none is drawn"
+        drawing.text(_WIDTH - 16, 24, left_out, anchor="end", size=_SMALL)
+        messages = []
+    for one, other, sent, noticed in messages:
         down = other > one
-        ends = _TOP + _ROW * one + (_BAR if down else 0), _TOP + _ROW * other + (0 if down else _BAR)
+        ends = top + _ROW * one + (_BAR if down else 0), top + _ROW * other + (0 if down else _BAR)
         drawing.line(
             [(_LEFT + (sent - first) * scale, ends[0]), (_LEFT + (noticed - first) * scale, ends[1])], thin=True
         )
     _axis(drawing, bottom, first, last, scale)
+    if high:
+        _axis(drawing, top - 5, first, last, scale, above=True)
     x = _LEFT
     for shade, name in _NAMES.items():
         if shade in used:
@@ -91,15 +102,17 @@ def _messages(recording: Recording, first: int, last: int) -> list[tuple[int, in
         ends = (message.dest, message.source) if message.reply else (message.source, message.dest)
         if ends[0] != ends[1] and life.noticed != NEVER and life.begin >= first and life.noticed <= last:
             found.append((*ends, life.begin, life.noticed))
-    return found if len(found) <= _MOST_LINES else []
+    return found
 
 
-def _axis(drawing: Svg, y: float, first: int, last: int, scale: float) -> None:
+def _axis(drawing: Svg, y: float, first: int, last: int, scale: float, *, above: bool = False) -> None:
     step = 10 ** (len(str(max((last - first) // 5, 1))) - 1)
     step *= next((by for by in (1, 2, 5) if (last - first) / (step * by) <= 8), 10)
     drawing.line([(_LEFT, y), (_WIDTH - 16, y)])
+    tick, text = (-5, -8) if above else (5, 19)
     for when in range(-(-first // step) * step, last + 1, step):
         x = _LEFT + (when - first) * scale
-        drawing.line([(x, y), (x, y + 5)])
-        drawing.text(x, y + 19, f"{when / 1e6:,g}", anchor="middle", size=_SMALL)
-    drawing.text(_WIDTH - 16, y + 36, "time, µs", anchor="end", size=_SMALL)
+        drawing.line([(x, y), (x, y + tick)])
+        drawing.text(x, y + text, f"{when / 1e6:,g}", anchor="middle", size=_SMALL)
+    if not above:
+        drawing.text(_WIDTH - 16, y + 36, "time, µs", anchor="end", size=_SMALL)

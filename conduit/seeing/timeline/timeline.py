@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from io import StringIO
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, Literal
 import attrs
 
 from conduit.contract import Category
+from conduit.core import arguments
 from conduit.errors import BadRequest
 from conduit.seeing.pictures import Table, shown
 from conduit.seeing.timeline.accounts import Account, accounts
@@ -17,7 +19,7 @@ from conduit.seeing.timeline.chrome import ChromeTrace
 from conduit.seeing.timeline.picture import draw_timeline
 from conduit.seeing.timeline.recording import NEVER, Recording
 from conduit.seeing.timeline.tracks import spans_of
-from conduit.words import many
+from conduit.words import is_a, many
 
 Part = Literal["accounts", "cpu", "messages", "waits", "links"]
 
@@ -43,8 +45,11 @@ class Timeline(Recording):
             path: the file.
 
         Raises:
+            BadRequest: that is no path.
             OSError: it cannot be written.
         """
+        if not isinstance(path, str | os.PathLike):
+            raise BadRequest(f"trace.write: path={arguments.shown(path)} {is_a(path)}; pass the path of a file")
         with open(path, "w", encoding="utf-8") as file, ChromeTrace(file) as trace:
             trace.add(self)
 
@@ -58,8 +63,21 @@ class Timeline(Recording):
         Args:
             begin: from when on, seconds; None: from when the first rank is connected.
             end: until when, seconds; None: to the job's end.
+
+        Raises:
+            BadRequest: one of them is no number.
         """
-        ticks = [None if when is None else round(when * 1e12) for when in (begin, end)]
+        if isinstance(begin, str | os.PathLike):
+            path = arguments.shown(str(begin))
+            raise BadRequest(
+                f"trace.svg: begin={arguments.shown(begin)} {is_a(begin)}; pass seconds, or nothing: it returns the "
+                f"picture, and `Path({path}).write_text(trace.svg())` writes it"
+            )
+        times = {"begin": begin, "end": end}
+        ticks = [
+            None if when is None else round(arguments.number("trace.svg", name, when, arguments.MOST_SECONDS) * 1e12)
+            for name, when in times.items()
+        ]
         return draw_timeline(self, *ticks)
 
     def to_json(self) -> str:

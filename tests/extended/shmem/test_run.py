@@ -54,7 +54,7 @@ def test_by_the_command_line(tmp_path):
     ("call", "words"),
     [
         (lambda: shmem.run(3), "main=3"),
-        (lambda: shmem.run(lambda pe: None), "not async"),
+        (lambda: shmem.run(lambda pe: None), "cannot be async"),
         (lambda: shmem.run(_no_pe), "0 arguments"),
         (lambda: shmem.run(_main, pes=0), "pes=0"),
         (lambda: shmem.run(_main, ranks=2), "give pes=2"),

@@ -70,7 +70,7 @@ def test_reading_is_told_from_64_elements_of_others_on(elements, told):
     ("call", "words"),
     [
         (lambda: upc.run(3), "main=3"),
-        (lambda: upc.run(lambda t: None), "not async"),
+        (lambda: upc.run(lambda t: None), "cannot be async"),
         (lambda: upc.run(_no_thread), "0 arguments"),
         (lambda: upc.run(_main, threads=0), "threads=0"),
         (lambda: upc.run(_main, ranks=2), "give threads=2"),
