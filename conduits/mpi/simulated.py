@@ -28,10 +28,11 @@ from conduit.simnet.waiting import Blocked
 from conduit.words import many
 from conduits.mpi.awaited.process import CURRENT, Process, RequestPlace, Told, TransferComm, Words
 from conduits.mpi.awaited.same_calls import SameCalls
-from conduits.mpi.awaited.status import Status, fill_status
+from conduits.mpi.awaited.status import Status
 from conduits.mpi.engine.device import MORE, NOTHING, Device
 from conduits.mpi.engine.engine import Engine
 from conduits.mpi.engine.plain import HIDDEN, EngineLibrary
+from conduits.mpi.engine.transfer import PROC_NULL
 from conduits.mpi.engine.worker import Worker
 from conduits.mpi.libraries.installation import Installation
 from conduits.mpi.messages import Messages, SlotRecord
@@ -345,7 +346,7 @@ class SimulatedMpiPort(SimulatedPort):
 def _leads(comm: TransferComm, dest: int, context: int, port: SimulatedMpiPort) -> bool:
     """Say whether a send goes to a rank by a context; not where its communicator was freed."""
     plain = comm.plain
-    return plain is not None and plain.context == context and plain.group[dest] == port.rank
+    return dest != PROC_NULL and bool(plain.context == context and plain.group[dest] == port.rank)
 
 
 def _line(place: Any) -> str:
@@ -665,7 +666,7 @@ class SimulatedProcess(Process):
             if digest_log is not None:
                 digest_log.extend((port.ticks(), _WAKE))
         if status is not None:
-            fill_status(status, begun)
+            status.fill(begun)
         if begun.error is not None:
             raise begun.error
 

@@ -256,8 +256,8 @@ LINES = {
         "conduits.mpi.MPI has no Init; leave it out: MPI has begun when main is called, and ends after it"
     ),
     MPI + "await MPI.Request.Waitall([comm.Isend(b, dest=0)])": (
-        "conduit.errors.BadRequest: Request: requests[0] is a coroutine, a call that was not awaited (write `r = await "
-        "...`); give requests"
+        "conduit.errors.BadRequest: MPI.Request.Waitall: requests[0] is a coroutine, a call that was not awaited "
+        "(write `r = await ...`); give requests"
     ),
     MPI + "MPI.THREAD_MULTIPLE": (
         "conduits.mpi.MPI has no THREAD_MULTIPLE; leave it out: a rank has one thread, and any number of tasks that "
@@ -297,8 +297,8 @@ LINES = {
     "import shmem4py": "there is no shmem4py here: write `from extended import shmem`",
     "from conduit.upc import run": "there is no conduit.upc here: write `from extended import upc`",
     MPI + "other = 1 - comm.rank\n    await comm.Sendrecv(b, other, 0, b.copy(), other, 0, MPI.Status)": (
-        "conduit.errors.BadRequest: status=<class 'conduits.mpi.awaited.status.Status'> is a type; give an object of "
-        "its class, status=MPI.Status()"
+        "conduit.errors.BadRequest: comm.Sendrecv: status=MPI.Status is the class; give an object of it, "
+        "status=MPI.Status()"
     ),
     MPI + "await comm.Recv(b, src=0)": "TypeError: Comm.Recv() got an unexpected keyword argument 'src'",
     MPI + "await comm.bcst(b)": "Comm has no bcst (did you mean Bcast?)",
@@ -311,7 +311,8 @@ LINES = {
     MPI
     + MPI4PY.replace("Op", "Status")
     + "if comm.rank: await comm.Recv(b, 0, 0, Status())\n    else: await comm.Send(b, 1)": (
-        "conduit.errors.BadRequest: status is of mpi4py itself; write `from conduits.mpi import MPI` at the top"
+        "conduit.errors.BadRequest: comm.Recv: status is of mpi4py itself; write `from conduits.mpi import MPI` at the "
+        "top"
     ),
     MPI + MPI4PY.replace("Op", "Datatype") + "await comm.Bcast([b, Datatype()])": (
         "conduit.errors.BadRequest: comm.Bcast: buf: the datatype is of mpi4py itself; write `from conduits.mpi import "
@@ -648,11 +649,11 @@ LINES = {
         "Atomic has no fetch_and_add; write `await d.fetch_add(dest, offset, v)`"
     ),
     MPI + "await MPI.Request.Waitall(await comm.Irecv(b))": (
-        "conduit.errors.BadRequest: Request: requests is a single one; give a list, [request], or `await "
+        "conduit.errors.BadRequest: MPI.Request.Waitall: requests is a single one; give a list, [request], or `await "
         "request.Wait()`"
     ),
     MPI + "await MPI.Request.Waitall(None)": (
-        "conduit.errors.BadRequest: Request: requests=None is no value; give a list of requests"
+        "conduit.errors.BadRequest: MPI.Request.Waitall: requests=None is no value; give a list of requests"
     ),
     # Locks that are made and not taken.
     UPC + "await t.lock('a')": (

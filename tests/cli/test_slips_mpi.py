@@ -29,6 +29,37 @@ SLIPS = {
         )
         for call in ("Send_init", "Recv_init")
     },
+    MPI + "await comm.Recv(b, 0, 0, MPI.Status)": (
+        "conduit.errors.BadRequest: comm.Recv: status=MPI.Status is the class; give an object of it, "
+        "status=MPI.Status()"
+    ),
+    MPI + "r = await comm.Irecv(b)\n    await r.Wait(3)": (
+        "conduit.errors.BadRequest: r.Wait: status=3 is an int; give an object, status=MPI.Status()"
+    ),
+    MPI + "await MPI.Request.Waitany([], MPI.Status)": (
+        "conduit.errors.BadRequest: MPI.Request.Waitany: status=MPI.Status is the class; give an object of it, "
+        "status=MPI.Status()"
+    ),
+    MPI + "await comm.Probe(0, status=MPI.Status)": (
+        "conduit.errors.BadRequest: comm.Probe: status=MPI.Status is the class; give an object of it, "
+        "status=MPI.Status()"
+    ),
+    MPI + "await MPI.Request.Waitall([None])": (
+        "conduit.errors.BadRequest: MPI.Request.Waitall: requests[0] is None; write MPI.REQUEST_NULL in the place of "
+        "no request"
+    ),
+    MPI + "await comm.Create_group([0, 1])": (
+        "conduits.mpi.errors.MpiError: comm.Create_group: group=[0, 1] is a list and no group; give "
+        "comm.Get_group().Incl([0, 1])"
+    ),
+    MPI + "s = await comm.Dup()\n    await s.Free()\n    await s.Barrier()": (
+        "conduits.mpi.errors.MpiError: s.Barrier: this communicator, a duplicate of MPI_COMM_WORLD (made at "
+        "prog.py:6), was freed at prog.py:7"
+    ),
+    MPI + "s = await comm.Split(MPI.UNDEFINED)\n    await s.Barrier()": (
+        "conduits.mpi.errors.MpiError: s.Barrier: this communicator is null: this rank is in none, by MPI.UNDEFINED or "
+        "a group without it; ask `if comm:` before calls"
+    ),
 }
 
 

@@ -43,12 +43,41 @@ class _ForObjects:
         )
 
 
+class NullComm:
+    """What a null handle has in the place of a communicator of the plain interface: no ranks.
+
+    Args:
+        why: it is null, in words.
+
+    Attributes:
+        group, name, context: of none.
+    """
+
+    group: ClassVar = ()
+    name: ClassVar = "MPI_COMM_NULL"
+    context: ClassVar = -1
+
+    def __init__(self, why: str) -> None:
+        self._why = why
+
+    def refusal(self, call: str) -> MpiError:
+        """Return the error of a call."""
+        return MpiError(ErrorClass.ERR_COMM, f"Comm.{call}: this communicator{self._why}")
+
+    def Get_rank(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal("Get_rank")
+
+
+_NULL = NullComm(" is null: this rank is in none, by MPI.UNDEFINED or a group without it; ask `if comm:` before calls")
+
+
 class CommBase:
     """A communicator, as one of its ranks has it; false where it is null.
 
     Args:
         process: the rank; None: the null handle.
-        plain: the communicator of the plain interface.
+        plain: the communicator of the plain interface; of a null handle a `NullComm`.
 
     Attributes:
         process, plain: as given.
@@ -80,7 +109,7 @@ class CommBase:
 
     __slots__ = ("_broken", "_calls", "plain", "process")
 
-    def __init__(self, process: Process | None = None, plain: Any = None) -> None:
+    def __init__(self, process: Process | None = None, plain: Any = _NULL) -> None:
         self.process = process
         self.plain = plain
         self._calls = 0
@@ -90,10 +119,7 @@ class CommBase:
 
     def Get_rank(self) -> int:
         """Return this process's rank."""
-        plain = self.plain
-        if plain is None:
-            plain = self._alive("Get_rank")  # raises, and says why there is none
-        rank: int = plain.Get_rank()
+        rank: int = self.plain.Get_rank()
         return rank
 
     def Get_size(self) -> int:
@@ -160,16 +186,16 @@ class CommBase:
         return [name for name in super().__dir__() if name not in _LOWER]
 
     def __bool__(self) -> bool:
-        return self.plain is not None
+        return bool(self.plain.group)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, CommBase) and self.plain is other.plain
+        return isinstance(other, CommBase) and (self.plain is other.plain or not (self or other))
 
     def __hash__(self) -> int:
-        return hash(id(self.plain))
+        return hash(id(self.plain) if self else None)
 
     def __repr__(self) -> str:
-        return "<Comm null>" if self.plain is None else f"<Comm {self.plain.name} of {self.plain.Get_size()}>"
+        return f"<Comm {self.plain.name} of {self.plain.Get_size()}>" if self else "<Comm null>"
 
     # -- checks ----------------------------------------------------------------------------------------
 
@@ -179,8 +205,8 @@ class CommBase:
         Raises:
             MpiError: it is null, or a cancelled collective has broken it.
         """
-        if self.plain is None:
-            raise MpiError(ErrorClass.ERR_COMM, f"Comm.{call}: this communicator is null, or was freed")
+        if not self:
+            raise self.plain.refusal(call)
         return self.plain
 
     def _running(self) -> Process:

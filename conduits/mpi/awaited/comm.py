@@ -7,6 +7,9 @@ from struct import Struct
 from typing import Any
 
 from conduit import BadRequest, checked_call
+from conduit.words import is_a
+from conduit.words import plain as plain_
+from conduits.mpi.awaited.base import NullComm
 from conduits.mpi.awaited.buffers import span, whole
 from conduits.mpi.awaited.collective import Beginning, Collective
 from conduits.mpi.awaited.group import Group
@@ -41,14 +44,23 @@ def _splitting_type(self: Comm, split_type: int, key: int = 0, info: Any = None)
     return self, split_type, whole(key, "Comm.Split_type: key", low=-(1 << 62)), info
 
 
-def _creating(self: Comm, group: Group, tag: int = 0) -> tuple[Any, ...]:
-    own = self._alive("Create").group
-    if not isinstance(group, Group):
-        raise MpiError(ErrorClass.ERR_GROUP, f"Comm.Create: group={group!r} is no group")
-    foreign = [each for each in group.members if each not in own]
-    if foreign:
-        raise MpiError(ErrorClass.ERR_GROUP, f"Comm.Create: ranks {foreign} of the world are not in {self.Get_name()}")
-    return (self, group) if tag == 0 else (self, group, self._tag(tag, "Create_group"))
+def _creating(call: str) -> Any:
+    def check(self: Comm, group: Any, tag: int = 0) -> tuple[Any, ...]:
+        own = self._alive(call).group
+        if not isinstance(group, Group):
+            ranks = plain_(group) if isinstance(group, list | tuple | range) else "ranks"
+            raise MpiError(
+                ErrorClass.ERR_GROUP,
+                f"Comm.{call}: group={plain_(group)} {is_a(group)} and no group; give comm.Get_group().Incl({ranks})",
+            )
+        foreign = [each for each in group.members if each not in own]
+        if foreign:
+            raise MpiError(
+                ErrorClass.ERR_GROUP, f"Comm.{call}: ranks {foreign} of the world are not in {self.Get_name()}"
+            )
+        return (self, group) if tag == 0 else (self, group, self._tag(tag, call))
+
+    return check
 
 
 def _alive(self: Comm, *_: Any, **__: Any) -> None:
@@ -103,14 +115,14 @@ class Comm(PointToPoint, Collective):
         color = UNDEFINED if split_type == UNDEFINED else process.hosts[process.rank]
         return await self._split("Split_type", color, key)
 
-    @checked_call(_creating)
+    @checked_call(_creating("Create"))
     async def Create(self, group: Group, tag: int = 0) -> Comm:
         """Return one of a group; collective over all of this one, those outside get the null communicator."""
         members = group.members
         made = await self._made("Create", members, self._named("a part"))
         return made if self._running().rank in members else COMM_NULL
 
-    @checked_call(_creating)
+    @checked_call(_creating("Create_group"))
     async def Create_group(self, group: Group, tag: int = 0) -> Comm:
         """Return one of a group; collective over the group alone.
 
@@ -139,7 +151,8 @@ class Comm(PointToPoint, Collective):
         if self in self._running().handles.values():
             raise MpiError(ErrorClass.ERR_COMM, f"Comm.Free: {plain.name} cannot be freed")
         await self._running().call(plain.Free)
-        self.plain = None
+        place = RequestPlace.here("Free")
+        self.plain = NullComm(f", {plain.name}, was freed at {place.file}:{place.line}")
 
     # -- inside ------------------------------------------------------------------------------------------
 

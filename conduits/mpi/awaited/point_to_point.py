@@ -9,7 +9,7 @@ from conduit import call_guard, checked_call
 from conduits.mpi.awaited.base import CommBase
 from conduits.mpi.awaited.buffers import bytes_of
 from conduits.mpi.awaited.request import MESSAGE_NO_PROC, MatchedMessage, Prequest, Request
-from conduits.mpi.awaited.status import Status, fill_status
+from conduits.mpi.awaited.status import Status, check_status
 from conduits.mpi.engine.plain import TAG_UB
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
 
@@ -35,6 +35,7 @@ def _probing(call: str) -> Any:
     def check(
         self: PointToPoint, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None
     ) -> tuple[Any, ...]:
+        check_status(status, f"Comm.{call}")
         return (
             self, self._peer(source, call, "source", any_source=True), self._tag(tag, call, any_tag=True), status,
         )  # fmt: skip
@@ -47,6 +48,7 @@ def _both(
     recvtag: int = ANY_TAG, status: Status | None = None,
 ) -> tuple[Any, ...]:  # fmt: skip
     call = "Sendrecv"
+    check_status(status, f"Comm.{call}")
     return (
         self, bytes_of(sendbuf, call, "sendbuf"), self._peer(dest, call, "dest"),
         self._tag(sendtag, call, "sendtag"), bytes_of(recvbuf, call, "recvbuf", writable=True),
@@ -59,6 +61,7 @@ def _replacing(
     status: Status | None = None,
 ) -> tuple[Any, ...]:  # fmt: skip
     call = "Sendrecv_replace"
+    check_status(status, f"Comm.{call}")
     return (
         self, bytes_of(buf, call, writable=True), self._peer(dest, call, "dest"),
         self._tag(sendtag, call, "sendtag"), self._peer(source, call, "source", any_source=True),
@@ -76,10 +79,8 @@ class PointToPoint(CommBase):
     def Send(self, buf: Any, dest: int, tag: int = 0) -> Coroutine[Any, Any, None]:
         """Send; returns when the buffer may be used again, which may be only when the message is received."""
         data, plain = bytes_of(buf, "Send"), self.plain
-        # What is nearly always given needs no look at what else is allowed.
-        if plain is None or not (
-            dest.__class__ is int and tag.__class__ is int and 0 <= dest < len(plain.group) and 0 <= tag <= TAG_UB
-        ):
+        # What is nearly always given needs no look at what else is allowed; a null communicator has no ranks.
+        if not (dest.__class__ is int and tag.__class__ is int and 0 <= dest < len(plain.group) and 0 <= tag <= TAG_UB):
             dest, tag = self._peer(dest, "Send", "dest"), self._tag(tag, "Send")
         return self.process._guarded_send(call_guard("Comm.Send"), self, data, dest, tag)  # type: ignore[union-attr]
 
@@ -161,7 +162,9 @@ class PointToPoint(CommBase):
             MpiError: it was longer; what fits is there, the rest is lost.
         """
         data, plain = bytes_of(buf, "Recv", writable=True), self.plain
-        if plain is None or not (
+        if status is not None:
+            check_status(status, "Comm.Recv")
+        if not (
             source.__class__ is int and tag.__class__ is int and 0 <= source < len(plain.group)
             and ANY_TAG <= tag <= TAG_UB
         ):  # fmt: skip
@@ -210,7 +213,7 @@ class PointToPoint(CommBase):
         """Wait until there is a message for such a receive; it stays where it is."""
         found = await self._probe("Probe", "Iprobe", source, tag)
         if status is not None:
-            fill_status(status, found)
+            status.fill(found)
         return True
 
     @checked_call(_probing("Iprobe"))
@@ -220,7 +223,7 @@ class PointToPoint(CommBase):
         await process.poll()
         found = await process.call(plain.Iprobe, source, tag)
         if found is not None and status is not None:
-            fill_status(status, found)
+            status.fill(found)
         return found is not None
 
     @checked_call(_probing("Mprobe"))
@@ -290,7 +293,7 @@ class PointToPoint(CommBase):
                 if source == PROC_NULL or await process.taken_back(error, receive, over, words, ranks):
                     raise
         if status is not None:
-            fill_status(status, receive)
+            status.fill(receive)
         if receive.error is not None:
             raise receive.error
 
@@ -307,7 +310,7 @@ class PointToPoint(CommBase):
 
     def _message(self, found: Any, source: int, tag: int, status: Status | None) -> MatchedMessage:
         if status is not None:
-            fill_status(status, found)
+            status.fill(found)
         return MatchedMessage.found(self._running(), found, self._receives("Message.Recv", source, tag))
 
     def _no_message(self, status: Status | None) -> MatchedMessage:

@@ -13,7 +13,7 @@ import trio
 
 from conduit.errors import ConduitError
 from conduit.words import many
-from conduits.mpi.awaited.status import Status, fill_status
+from conduits.mpi.awaited.status import Status
 from conduits.mpi.collectives.channel import Tally
 
 _T = TypeVar("_T")
@@ -183,7 +183,7 @@ class Process(ABC):
                 if await self.taken_back(error, begun, lambda: begun.over, words, comm.ranks_of(source)):
                     raise
         if status is not None:
-            fill_status(status, begun)
+            status.fill(begun)
         if begun.error is not None:
             raise begun.error
 

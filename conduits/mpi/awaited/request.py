@@ -9,25 +9,45 @@ from typing import Any, ClassVar, Literal
 import trio
 
 from conduit import BadRequest, checked_call
-from conduit.words import is_a
+from conduit.words import is_a, plain
 from conduits.mpi.awaited import not_here
 from conduits.mpi.awaited.buffers import Span, span
 from conduits.mpi.awaited.process import Process, RequestPlace
-from conduits.mpi.awaited.status import UNDEFINED, Status, fill_status
+from conduits.mpi.awaited.status import UNDEFINED, Status, check_status
 from conduits.mpi.errors import ErrorClass, MpiError
 
 
-def _checked(requests: Any, *_: Any, **__: Any) -> None:
+def _with_status(call: str) -> Any:
+    def check(self: Request, status: Any = None) -> None:
+        check_status(status, f"Request.{call}")
+
+    return check
+
+
+def _given(call: str) -> Any:
+    """Return the check of a call of several requests, of which some take a status."""
+
+    def check(requests: Any, status: Any = None, **_: Any) -> None:
+        if call in ("Waitany", "Testany"):
+            check_status(status, f"Request.{call}")
+        _checked(requests, f"Request.{call}")
+
+    return check
+
+
+def _checked(requests: Any, call: str) -> None:
     if isinstance(requests, Request):
-        raise BadRequest("Request: requests is a single one; give a list, [request], or `await request.Wait()`")
+        raise BadRequest(f"{call}: requests is a single one; give a list, [request], or `await request.Wait()`")
     if not isinstance(requests, Sequence):
-        raise BadRequest(f"Request: requests={requests!r} {is_a(requests)}; give a list of requests")
+        raise BadRequest(f"{call}: requests={plain(requests)} {is_a(requests)}; give a list of requests")
     for place, request in enumerate(requests):
+        if request is None:
+            raise BadRequest(f"{call}: requests[{place}] is None; write MPI.REQUEST_NULL in the place of no request")
         if not isinstance(request, Request):
             hint = (
                 "a call that was not awaited (write `r = await ...`)" if inspect.iscoroutine(request) else "no request"
             )
-            raise BadRequest(f"Request: requests[{place}] {is_a(request)}, {hint}; give requests")
+            raise BadRequest(f"{call}: requests[{place}] {is_a(request)}, {hint}; give requests")
 
 
 class Request:
@@ -94,6 +114,7 @@ class Request:
 
     def Get_status(self, status: Status | None = None) -> bool:
         """Return whether it is over; it stays what it is."""
+        check_status(status, "Request.Get_status")
         if self._over():
             self._fill(status)
             return True
@@ -114,7 +135,7 @@ class Request:
 
     # -- one -------------------------------------------------------------------------------------------
 
-    @checked_call
+    @checked_call(_with_status("Wait"))
     async def Wait(self, status: Status | None = None) -> Literal[True]:
         """Wait until it is over; its handle is null then.
 
@@ -125,7 +146,7 @@ class Request:
         self._finish(status)
         return True
 
-    @checked_call
+    @checked_call(_with_status("Test"))
     async def Test(self, status: Status | None = None) -> bool:
         """Poll once; return whether it is over.  Then its handle is null."""
         await _poll([self])
@@ -150,7 +171,7 @@ class Request:
     # -- many ------------------------------------------------------------------------------------------
 
     @staticmethod
-    @checked_call(_checked)
+    @checked_call(_given("Waitall"))
     async def Waitall(requests: Sequence[Request], statuses: list[Status] | None = None) -> Literal[True]:
         """Wait until all are over.
 
@@ -166,7 +187,7 @@ class Request:
         return True
 
     @staticmethod
-    @checked_call(_checked)
+    @checked_call(_given("Testall"))
     async def Testall(requests: Sequence[Request], statuses: list[Status] | None = None) -> bool:
         """Poll once; return whether all are over; only then are their handles null."""
         await _poll(requests)
@@ -176,7 +197,7 @@ class Request:
         return True
 
     @staticmethod
-    @checked_call(_checked)
+    @checked_call(_given("Waitany"))
     async def Waitany(requests: Sequence[Request], status: Status | None = None) -> int:
         """Wait until one is over; return its place, UNDEFINED where all are null."""
         open_ = [each for each in requests if each._counts()]
@@ -184,21 +205,21 @@ class Request:
         return _finish_one(requests, status)[0]
 
     @staticmethod
-    @checked_call(_checked)
+    @checked_call(_given("Testany"))
     async def Testany(requests: Sequence[Request], status: Status | None = None) -> tuple[int, bool]:
         """Poll once; return the place of one that is over, and whether there is one or all are null."""
         await _poll(requests)
         return _finish_one(requests, status)
 
     @staticmethod
-    @checked_call(_checked)
+    @checked_call(_given("Waitsome"))
     async def Waitsome(requests: Sequence[Request], statuses: list[Status] | None = None) -> list[int] | None:
         """Wait until at least one is over; return the places of those that are, None where all are null."""
         await _wait([each for each in requests if each._counts()], any)
         return _finish_some(requests, statuses)
 
     @staticmethod
-    @checked_call(_checked)
+    @checked_call(_given("Testsome"))
     async def Testsome(requests: Sequence[Request], statuses: list[Status] | None = None) -> list[int] | None:
         """Poll once; return the places of those that are over, None where all are null."""
         await _poll(requests)
@@ -226,7 +247,7 @@ class Request:
         if status is None:
             return
         if self._receives and self._counts():
-            fill_status(status, getattr(self._plain, "active", None) or self._plain)
+            status.fill(getattr(self._plain, "active", None) or self._plain)
         else:
             status.clear()
 
@@ -276,7 +297,7 @@ class Prequest(Request):
         await self._of().call(self._start, "Start")
 
     @staticmethod
-    @checked_call(_checked)
+    @checked_call(_given("Startall"))
     async def Startall(requests: Sequence[Prequest]) -> None:
         """Begin all, in order."""
         for each in requests:
@@ -400,12 +421,19 @@ class MatchedMessage:
         made._process, made._plain, made._what = process, plain, what
         return made
 
-    def _check(self, buf: Any, *_: Any) -> tuple[Any, ...]:
+    def _into(self, buf: Any, call: str) -> Span:
         if self._plain is None and self is not MESSAGE_NO_PROC:
-            raise MpiError(ErrorClass.ERR_REQUEST, "Message: this message is null: it has been received already")
-        return (self, span(buf, "Message.Recv: buf", writable=True), *_)
+            raise MpiError(ErrorClass.ERR_REQUEST, f"{call}: this message is null: it has been received already")
+        return span(buf, f"{call}: buf", writable=True)
 
-    @checked_call(_check)
+    def _check_recv(self, buf: Any, status: Any = None) -> tuple[Any, ...]:
+        check_status(status, "Message.Recv")
+        return self, self._into(buf, "Message.Recv"), status
+
+    def _check_irecv(self, buf: Any) -> tuple[Any, ...]:
+        return self, self._into(buf, "Message.Irecv")
+
+    @checked_call(_check_recv)
     async def Recv(self, buf: Span, status: Status | None = None) -> None:
         """Receive it; a cancellation waits until it is there, since no other receive would get it."""
         request = await self._begin(buf)
@@ -413,7 +441,7 @@ class MatchedMessage:
             await _wait([request], all)
         request._finish(status)
 
-    @checked_call(_check)
+    @checked_call(_check_irecv)
     async def Irecv(self, buf: Span) -> Request:
         """Begin to receive it."""
         return await self._begin(buf)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from conduit import BadRequest
-from conduit.words import is_a
+from conduit.words import is_a, plain
 from conduits.mpi.awaited.buffers import of_mpi4py
 from conduits.mpi.awaited.datatypes import BYTE, Datatype
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG
@@ -14,17 +14,19 @@ from conduits.mpi.errors import ErrorClass
 UNDEFINED = -32766
 
 
-def fill_status(status: Any, plain: Any) -> None:
-    """Make what a program gave as `status` that of a plain request, or of a message that was found.
+def check_status(status: Any, call: str) -> None:
+    """Refuse what a program gives as `status` to a call, where it is no `Status`.
 
     Raises:
-        BadRequest: it is no `Status`.
+        BadRequest: it is none.
     """
+    if status is None or isinstance(status, Status):
+        return
     if of_mpi4py(status):
-        raise BadRequest("status is of mpi4py itself; write `from conduits.mpi import MPI` at the top")
-    if not isinstance(status, Status):
-        raise BadRequest(f"status={status!r} {is_a(status)}; give an object of its class, status=MPI.Status()")
-    status.fill(plain)
+        raise BadRequest(f"{call}: status is of mpi4py itself; write `from conduits.mpi import MPI` at the top")
+    if status is Status:
+        raise BadRequest(f"{call}: status=MPI.Status is the class; give an object of it, status=MPI.Status()")
+    raise BadRequest(f"{call}: status={plain(status)} {is_a(status)}; give an object, status=MPI.Status()")
 
 
 class Status:
