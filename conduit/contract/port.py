@@ -309,6 +309,10 @@ class Port(ABC):
         """Return what these are, as far as it can be seen without taking them."""
         return ()
 
+    def untellable(self) -> Sequence[str]:
+        """Return what could not be told of this for a report, in sentences without an end, each with the reason."""
+        return ()
+
     def unended(self) -> tuple[str, str]:
         """Return which part of the network's own has not done what it must, and what that is; ("", "") for none.
 

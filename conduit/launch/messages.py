@@ -117,12 +117,19 @@ class MessageRank:
         return self._port.slots_in_use()
 
     def told(self) -> LayerReport:
-        """Return what the layers tell of the rank."""
-        return self._endpoint.layer_report()
+        """Return what the layers tell of the rank, and what its port could not."""
+        told = self._endpoint.layer_report()
+        for text in self.untellable():
+            told.advise(text)
+        return told
 
     def undelivered(self) -> int:
         """Return how many messages have arrived and were not handled."""
         return self._port.undelivered()
+
+    def untellable(self) -> Sequence[str]:
+        """Return what of this its port could not tell."""
+        return self._port.untellable()
 
     def unended(self) -> tuple[str, str]:
         """Return which part of the network's own has not done what it must, and what that is; ("", "") for none."""

@@ -23,7 +23,7 @@ from conduit.launch.mains import JobMains
 from conduit.launch.messages import MessageRank
 from conduit.launch.observing import tell_end
 from conduit.launch.registry import Spec
-from conduit.launch.reports.words import named
+from conduit.launch.reports.words import named, time
 from conduit.launch.result import Result
 from conduit.seeing.timeline import Timeline
 from conduit.sim import Kernel, kernel, run_tasks
@@ -31,6 +31,8 @@ from conduit.sim.collector import PatientCollector
 from conduit.sim.observed import listen
 from conduit.sim.trace import Listener, TracingKernel, nobody
 from conduit.sim.units import ps
+from conduit.simnet import SimulatedConduit
+from conduit.words import many
 
 
 class SimulatedJob:
@@ -80,7 +82,7 @@ class SimulatedJob:
         self.kernel.on_failure = self._failed
         self.kernel.end.describe = reports.describe
         self._spec = spec
-        network = spec.cls(spec.options, setup, self.kernel)
+        network = self._network = spec.cls(spec.options, setup, self.kernel)
         self._logs = [DigestLog() for _ in range(setup.ranks)]
         self._ranks = [
             MessageRank(spec, setup, network, rank, self._logs[rank], self._hooks) for rank in range(setup.ranks)
@@ -135,7 +137,16 @@ class SimulatedJob:
         return JobMains(self._job, self._ranks)
 
     def _stalled(self, kind: str, cause: str | trio.lowlevel.Task) -> BaseException:
-        """Return the error for a job that gets no further (D1)."""
+        """Return the error for a job that gets no further (D1); a part of the network may fail that is asked why."""
+        try:
+            return self._explained(kind, cause)
+        except Exception as error:
+            at = f"{kind} at {time(self.kernel.now)}"
+            error.add_note(f"raised while it was found out why the job gets no further: {at}")
+            return error
+
+    def _explained(self, kind: str, cause: str | trio.lowlevel.Task) -> BaseException:
+        """Return that error with its report."""
         forgotten = first_forgotten(self._ranks)
         if forgotten is not None:
             return forgotten
@@ -167,9 +178,20 @@ class SimulatedJob:
             (_, text), *others = on_purpose.items()
             return f"{text}; as much on {named([number for number, _ in others])}" if others else text
         if not found:
-            return ""
+            return self._lost()
         texts = [f"{method} on {named(ranks)} {missing}" for (method, missing), ranks in found.items()]
         return f"{'; '.join(texts)}: a mistake of the network, not of the program"
+
+    def _lost(self) -> str:
+        """Return how many messages the network has lost; "" where that is none, or not certain."""
+        count = self._network.lost() if isinstance(self._network, SimulatedConduit) else 0
+        if not count or any(rank.untellable() for rank in self._ranks):
+            return ""
+        were, them = ("was", "it") if count == 1 else ("were", "them")
+        return (
+            f"{many(count, 'message')} {were} sent and never handled, and no transport tells of {them}: a mistake of "
+            f"the network {self._spec.cls.name!r}, not of the program"
+        )
 
     def _raised_at_last(self) -> BaseException | None:
         """Look at what ranks wait for once more, before the verdict (D4); return what a predicate raises then (P3)."""

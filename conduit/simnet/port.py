@@ -28,6 +28,7 @@ from conduit.sim import Cpu, Ending, Flat, Kernel, Waiter
 from conduit.sim.trio_private import cancelled, scope
 from conduit.sim.waiter import OWNER, give_way, shielded
 from conduit.simnet.allgather import Allgather
+from conduit.simnet.asked import asked, untellable
 from conduit.simnet.blocked import BlockedQueue
 from conduit.simnet.host import HostModel
 from conduit.simnet.sending import SendingRequest
@@ -411,16 +412,21 @@ class SimulatedPort(Port):
 
     def slots_in_use(self) -> Sequence[str]:
         """Return the slots in use on all transports."""
-        return [line for transport in self.transports for line in transport.slots_in_use()]
+        return [line for transport in self.transports for line in asked(transport, "slots_in_use")]
 
     def undelivered(self) -> int:
         """Return how many messages no pass has taken."""
-        return len(self.core.local) + sum(transport.undelivered() for transport in self.transports)
+        told: list[int] = [asked(each, "undelivered") for each in self.transports]
+        return len(self.core.local) + sum(told)
 
     def unhandled(self) -> Sequence[Unhandled]:
         """Return what these are."""
         own = [Unhandled(self.rank, message.word) for message in self.core.local]
-        return own + [each for transport in self.transports for each in transport.unhandled()]
+        return own + [each for transport in self.transports for each in asked(transport, "unhandled")]
+
+    def untellable(self) -> Sequence[str]:
+        """Return which methods of transports have failed to tell this."""
+        return untellable(self.transports)
 
     def unended(self) -> tuple[str, str]:
         """Return which part of the network has not done what it must; see `conduit.contract.Port.unended`."""

@@ -19,6 +19,7 @@ from conduit.simnet.onesided import Native, OneSidedPort, Unit
 from conduit.simnet.port import SimulatedPort
 from conduit.simnet.shm import SharedMemoryTransport
 from conduit.simnet.transport import Transport
+from conduit.simnet.untold import lost
 
 MAX_RANKS = 1 << 20
 """Of a job: with 20 KB for each, what the largest machines of today have memory for."""
@@ -184,6 +185,10 @@ class SimulatedConduit(Conduit):
                 port.close()
             self.recheck()
         return self._over
+
+    def lost(self) -> int:
+        """Return how many messages were sent and are nowhere, asked where nothing can happen any more."""
+        return lost(self)
 
     def recheck(self) -> None:
         """Let all blocked tasks look again at what they wait for; one event each keeps their order."""

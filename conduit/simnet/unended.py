@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from conduit.frames import awaited_frames
+from conduit.simnet.asked import asked
 from conduit.simnet.tending import TransportWithWork
 from conduit.simnet.transport import Transport
 
@@ -35,7 +36,7 @@ def unended(port: UnendedPort) -> tuple[str, str]:
     Where a transport waits on purpose return "" and what for.
     """
     for each in port.transports:
-        if purpose := each.waits_for():
+        if purpose := asked(each, "waits_for"):
             return "", purpose
     sending = port._sending
     if sending.task is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from conduit.simnet.asked import asked
 from conduit.simnet.transport import Transport
 from conduit.simnet.waiting import ForSlot
 
@@ -53,7 +54,7 @@ def untold(port: UntoldPort) -> tuple[str, str]:
     # Who shares a host may have to make room for what has come: so it is certain where all of them poll.
     if all(_polls(each) for each in network.ports if each.host == port.host):
         for transport in port.transports:
-            if transport.undelivered():
+            if asked(transport, "undelivered"):
                 return type(transport).__name__, (
                     "has messages and called neither port.arrived() nor port.notify() after they had come"
                 )
@@ -70,6 +71,16 @@ def _of_slots(port: UntoldPort, network: Network) -> tuple[str, str]:
         if not network.under_way and all(map(_polls, network.ports)):
             return name, "has not freed a request slot, although all messages of the job have been handled"
     return NOTHING
+
+
+def lost(network: Network) -> int:
+    """Return how many messages were sent, were not handled, and are nowhere: 0 where that is not certain.
+
+    A message may wait in the hardware or with its sender, for a rank that does not poll or on purpose.
+    """
+    transports = [transport for port in network.ports for transport in port.transports]
+    told = any(asked(each, name) for each in transports for name in ("undelivered", "waits_for"))
+    return 0 if told or not all(map(_polls, network.ports)) else network.under_way
 
 
 def _polls(port: UntoldPort) -> bool:

@@ -12,6 +12,7 @@ from conduit.contract import Awaited
 from conduit.errors import NetworkError
 from conduit.sim import Kernel, Waiter
 from conduit.simnet.allgather import Allgather
+from conduit.simnet.asked import asked
 from conduit.simnet.transport import Transport
 
 
@@ -153,7 +154,8 @@ class ForSlot(Blocked):
 
     def peers(self) -> tuple[int, ...]:
         """Return the ranks that must poll before a slot is free."""
-        return self.transport.slot_holders(self.dest)
+        holders: tuple[int, ...] = asked(self.transport, "slot_holders", self.dest)
+        return holders
 
 
 class ForAllgather(Blocked):

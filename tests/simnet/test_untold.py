@@ -160,3 +160,49 @@ def test_slots_that_are_freed_in_an_event_without_a_word(monkeypatch):
 
 def test_a_slot_to_a_rank_that_does_not_poll_is_no_mistake_of_the_network(monkeypatch):
     assert broken(monkeypatch, unfreed, to_one_that_does_not_poll, 2, ranks=2, conduit_="loggp:slots=1") == ""
+
+
+def lose(method):
+    """Return a method that does its work but for the third message of the job, which is gone."""
+    seen = []
+
+    def losing(self, *args):
+        seen.append(self)
+        if len(seen) != 3:
+            return getattr(LoggpTransport, method)(self, *args)
+        return None
+
+    return losing
+
+
+@pytest.mark.parametrize("per_host", [1, 2])
+def test_a_message_that_is_lost(monkeypatch, per_host):
+    monkeypatch.setattr(Tincan, "arrive", lose("arrive"), raising=False)
+    assert broken(monkeypatch, nothing, ring, 3, ranks=4, per_host=per_host) == (
+        " (1 message was sent and never handled, and no transport tells of it: a mistake of the network 'loggp', not "
+        "of the program)"
+    )
+
+
+def test_a_message_that_is_lost_beside_a_rank_that_does_not_poll_is_not_certain(monkeypatch):
+    async def main(ep):
+        await ep.attach(note)
+        if ep.rank == 2:
+            await trio.sleep_forever()
+        if ep.rank == 1:
+            for _ in range(3):
+                await ep.request_short(0, note)
+
+    monkeypatch.setattr(Tincan, "arrive", lose("arrive"), raising=False)
+    assert broken(monkeypatch, nothing, main) == ""
+
+
+def test_messages_that_take_has_dropped(monkeypatch):
+    def take(self):
+        LoggpTransport.take(self)
+
+    monkeypatch.setattr(Tincan, "take", take, raising=False)
+    assert broken(monkeypatch, nothing, ring, 1, ranks=2) == (
+        " (2 messages were sent and never handled, and no transport tells of them: a mistake of the network 'loggp', "
+        "not of the program)"
+    )
