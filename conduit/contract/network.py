@@ -13,6 +13,7 @@ from conduit.contract.message import Category
 from conduit.contract.port import Core, Port
 from conduit.contract.processes import Processes
 from conduit.contract.records import Constant, Costs, Limits, RawTable
+from conduit.contract.returned import OF_CLASS, look_at_returned
 from conduit.contract.world import World
 from conduit.errors import BadRequest, ConduitError
 from conduit.words import many
@@ -73,6 +74,11 @@ class Conduit(ABC):
     Options: ClassVar[type]
     """An attrs class made of `conduit.options.option` fields."""
     constants: ClassVar[tuple[Constant, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        """Let what the class says of itself be looked at as it is returned."""
+        super().__init_subclass__()
+        look_at_returned(cls, OF_CLASS, of_class=True)
 
     def __init__(self, options: Any, setup: JobSetup, world: World) -> None:
         self.options = options

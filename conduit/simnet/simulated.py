@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from conduit.contract import Conduit, Core, JobSetup
+from conduit.contract.returned import TICKS, Returns, is_counts, look_at_returned
 from conduit.errors import BadRequest, ConduitError
 from conduit.sim import Kernel
 from conduit.simnet.allgather import Allgather
@@ -21,6 +22,14 @@ from conduit.simnet.shm import SharedMemoryTransport
 from conduit.simnet.transport import Transport
 from conduit.simnet.untold import lost
 
+_RETURNS = {
+    "start_ticks": TICKS,
+    "allgather_ticks": TICKS,
+    "host_statistics": Returns(
+        lambda found: isinstance(found, Mapping) and all(map(is_counts, found.values())),
+        "a dict by host of dicts of counts by name",
+    ),
+}
 MAX_RANKS = 1 << 20
 """Of a job: with 20 KB for each, what the largest machines of today have memory for."""
 
@@ -39,6 +48,11 @@ class SimulatedConduit(Conduit):
 
     simulated: ClassVar[bool] = True
     auxiliary: ClassVar[int] = 1 << 20  # assumed: takes none of this machine's memory until it is used
+
+    def __init_subclass__(cls) -> None:
+        """Let what networks say of themselves be looked at as it is returned."""
+        super().__init_subclass__()
+        look_at_returned(cls, _RETURNS)
 
     def __init__(self, options: Any, setup: JobSetup, world: Any) -> None:
         super().__init__(options, setup, world)

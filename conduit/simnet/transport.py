@@ -24,6 +24,7 @@ from inspect import iscoroutinefunction
 from typing import Any, Protocol, TypeAlias
 
 from conduit.contract import Message, Unhandled, Wait
+from conduit.contract.returned import COUNTS, look_at_returned
 from conduit.sim import Cpu, Flat, Kernel
 
 Then: TypeAlias = Callable[[], object]
@@ -122,6 +123,7 @@ class Transport(ABC):
                     "events (port.kernel.at)"
                 )
         super().__init_subclass__()
+        look_at_returned(cls, {"statistics": COUNTS})
 
     def __init__(self, port: TransportPort) -> None:
         self.port = port

@@ -258,7 +258,7 @@ class Forgetful(Toy):
 @pytest.mark.parametrize(
     ("cls", "why"),
     [
-        (Forgetful, "limits returned None; return conduit.contract.Limits(...)"),
+        (Forgetful, "Forgetful.limits returned None; return conduit.contract.Limits(...)"),
         (
             Small,
             "with its options as they are by default, limits raised BadRequest: Limits: max_args=8 is not allowed; "

@@ -126,6 +126,51 @@ def test_a_host_that_is_no_model(monkeypatch):
     refused(r"^Loggp\.make_host returned None; return a HostModel$")
 
 
+@pytest.mark.parametrize(
+    ("name", "found", "write"),
+    [
+        ("limits", (16, 512, 512, 512), "conduit.contract.Limits(...)"),
+        ("costs", None, "conduit.contract.Costs(...)"),
+        ("library_costs", [1], "a dict of seconds by name"),
+        ("max_hosts", "250", "an int of at least 1, or None"),
+        ("max_ranks_per_host", 0, "an int of at least 1, or None"),
+        ("max_segment", 1e6, "an int of at least 1, or None"),
+        ("thresholds", 2048, "a tuple of payload sizes"),
+        ("raw_tables", [5], "a list of conduit.contract.RawTable"),
+        ("raw_time", "3us", "seconds, or None"),
+    ],
+)
+def test_what_a_network_says_of_itself_and_is_not_that(name, found, write):
+    wrong = type("Wrong", (Loggp,), {name: classmethod(lambda cls, options, *more: found)})
+    with pytest.raises(conduit.ConduitError) as caught:
+        getattr(wrong, name)(None)
+    assert str(caught.value) == f"Wrong.{name} returned {found!r}; return {write}"
+
+
+@pytest.mark.parametrize(
+    ("base", "name", "found", "write"),
+    [
+        (Loggp, "start_ticks", 1.5e6, "an int of picoseconds, 0 or more"),
+        (Loggp, "allgather_ticks", -5, "an int of picoseconds, 0 or more"),
+        (Loggp, "host_statistics", 7, "a dict by host of dicts of counts by name"),
+        (LoggpTransport, "statistics", [5], "a dict of counts by name"),
+    ],
+)
+def test_what_a_network_says_of_a_job_and_is_not_that(base, name, found, write):
+    wrong = type("Wrong", (base,), {name: lambda self: found})
+    with pytest.raises(conduit.ConduitError) as caught:
+        getattr(wrong, name)(None)
+    assert str(caught.value) == f"Wrong.{name} returned {found!r}; return {write}"
+
+
+def test_a_class_method_of_a_network_that_is_none():
+    with pytest.raises(
+        TypeError,
+        match=r"^Wrong\.limits is no class method; write @classmethod above it: it is asked before a network is made$",
+    ):
+        type("Wrong", (Loggp,), {"limits": lambda self, options: None})
+
+
 def test_a_network_that_forgets_its_base(monkeypatch):
     monkeypatch.setattr(Loggp, "__init__", lambda network, *args: None)
     refused(r"^Loggp\.__init__ has not called super\(\)\.__init__\(options, setup, world\)$")
