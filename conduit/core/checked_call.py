@@ -14,6 +14,7 @@ from conduit.core.arguments import shown
 from conduit.core.calls import Guard
 from conduit.core.endpoint import Endpoint
 from conduit.core.handlers import describe
+from conduit.core.refusals import are_too_many, refuse_in_turn
 from conduit.core.threads import refuse_elsewhere
 from conduit.errors import BadRequest
 
@@ -93,7 +94,13 @@ def _decorate(
             refuse_elsewhere(call.__qualname__)
         elif endpoint._dispatch.running:
             endpoint.refuse_in_handler(call.__qualname__)  # a class may have named it otherwise since
-        checked = None if check is None else check(*args, **kwargs)
+        try:
+            checked = None if check is None else check(*args, **kwargs)
+        except BadRequest as error:
+            frame = _getframe(1)
+            if endpoint is not None and are_too_many(endpoint, error, frame.f_code, frame.f_lasti):
+                return refuse_in_turn(endpoint, error)
+            raise
         coroutine = function(*checked) if type(checked) is tuple else function(*args, **kwargs)  # type: ignore[call-arg]
         frame = _getframe(1)
         guard = Guard((endpoint, call, frame.f_code, frame.f_lasti, coroutine))

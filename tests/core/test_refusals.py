@@ -1,9 +1,13 @@
 """Small rules of single calls that once were broken."""
 
+import contextlib
+
 import pytest
 import trio
 
 import conduit
+import extended
+from conduit.core import refusals
 from conduit.launch.registry import parse_spec
 
 
@@ -154,3 +158,38 @@ def test_a_conduit_that_makes_no_path_is_told(monkeypatch):
     monkeypatch.setattr(parse_spec("loggp").cls, "make_transport", lambda self, port: None)
     with pytest.raises(conduit.ConduitError, match=r"\ALoggp\.make_transport returned None; return a Transport\Z"):
         conduit.run(main, conduit="loggp", ranks=2)
+
+
+@pytest.mark.parametrize("catches", [Exception, BaseException])
+def test_a_loop_that_catches_what_refuses_its_call_ends_the_job(monkeypatch, catches):
+    """It is refused when it is made: nothing else would ever run."""
+    monkeypatch.setattr(refusals, "MOST_REFUSED", 1000)
+
+    async def main(ep):
+        x = await extended.Extended.attach(ep)
+        while True:
+            with contextlib.suppress(catches):
+                await x.get(0, 0, -8)
+
+    with pytest.raises(conduit.BadRequest, match="nbytes=-8 is negative") as caught:
+        conduit.run(main, ranks=2, conduit="loggp")
+    first, second, *_ = caught.value.__notes__
+    line = main.__code__.co_firstlineno + 4
+    assert first == (
+        f"the call at {__file__}:{line} was refused 1000 times, one after another, and the program goes on: end the "
+        "loop, or let the error end it"
+    )
+    assert second.startswith("raised by rank 0 at ")
+
+
+def test_calls_that_are_refused_while_time_passes_end_nothing(monkeypatch):
+    monkeypatch.setattr(refusals, "MOST_REFUSED", 10)
+
+    async def main(ep):
+        x = await extended.Extended.attach(ep)
+        for _ in range(100):
+            with pytest.raises(conduit.BadRequest):
+                x.get(0, 0, -8)
+            await ep.poll()
+
+    conduit.run(main, ranks=2, conduit="loggp")
