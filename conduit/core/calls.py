@@ -197,7 +197,7 @@ def held_unawaited(error: BaseException) -> list[str]:
     return list(dict.fromkeys(filter(None, [at_once, *(_close_unawaited(each.value) for each in held_by(error))])))
 
 
-class Held(NamedTuple):
+class HeldValue(NamedTuple):
     """What a variable has, or a list in it, of a function that an error came through."""
 
     code: CodeType
@@ -205,11 +205,11 @@ class Held(NamedTuple):
     value: object
 
 
-def held_by(error: BaseException) -> list[Held]:
+def held_by(error: BaseException) -> list[HeldValue]:
     """Return what variables have where an error came through, those of the innermost function first."""
     frames = [step.tb_frame for step in reversed(steps_of(error))]
     return [
-        Held(frame.f_code, name, each)
+        HeldValue(frame.f_code, name, each)
         for frame in frames
         for name, value in frame.f_locals.items()
         for each in (value[:_HELD] if type(value) in (list, tuple) else [value])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -26,6 +27,7 @@ from conduit.launch.reports.records import OF_TRIO, MessageRecord, RankRecord, S
 
 _RAN = "its task ran that"
 _A_CALL = "a call that polls"
+_MAY_WAIT = inspect.CO_COROUTINE | inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 _Shared = dict[int, dict[CodeType, list[str]]]
 
 
@@ -280,7 +282,9 @@ def _endpoint_call(frames: Iterable[tuple[FrameType, int]]) -> str:
             program, called = frame, OF_TRIO
         elif program is not None:  # the first that is none: what the program's line awaits
             of_trio = str(frame.f_globals.get("__name__", "")).partition(".")[0] == "trio"
-            called = OF_TRIO if of_trio else _awaited(program.f_code, program.f_lasti)
+            # A plain function is called, not awaited: such as a handler of signals amid code of the program's own.
+            waits = frame.f_code.co_flags & _MAY_WAIT and not of_trio
+            called = _awaited(program.f_code, program.f_lasti) if waits else OF_TRIO
             program = None
     return called
 
