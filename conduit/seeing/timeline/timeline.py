@@ -67,10 +67,11 @@ class Timeline(Recording):
         Raises:
             BadRequest: one of them is no number.
         """
-        if isinstance(begin, str | os.PathLike):
-            path = arguments.shown(str(begin))
+        given: Any = begin
+        if isinstance(given, str | os.PathLike):
+            path = arguments.shown(str(given))
             raise BadRequest(
-                f"trace.svg: begin={arguments.shown(begin)} {is_a(begin)}; pass seconds, or nothing: it returns the "
+                f"trace.svg: begin={arguments.shown(given)} {is_a(given)}; pass seconds, or nothing: it returns the "
                 f"picture, and `Path({path}).write_text(trace.svg())` writes it"
             )
         times = {"begin": begin, "end": end}
