@@ -161,6 +161,16 @@ def test_a_sweep_is_drawn_by_size_and_over_the_option():
     assert [(curve.x, curve.y) for curve in over.panels[1].curves] == [((1, 2, 4), (2, 4, 8))] * 2
 
 
+def test_a_sweep_says_for_how_many_sizes_there_are_panels():
+    swept = [
+        of(conduit=f"sci:slots={v}", swept=("slots", v, "sci"), trip_8=1.0, trip_16=1.0, trip_32=1.0, trip_64=2.0)
+        for v in ("1", "2")
+    ]
+    over = pictures(swept)[-1]
+    assert over.title == "testam: trip: time, over slots, for 3 of 4 sizes"
+    assert [panel.title for panel in over.panels] == ["8 bytes", "32 bytes", "64 bytes"]
+
+
 def test_a_sweep_of_what_is_no_number():
     swept = [
         of(conduit=f"sci:queue={v}", swept=("queue", v, "sci"), time=y) for v, y in (("paired", 1.0), ("single", 2.0))

@@ -610,3 +610,8 @@ def test_links_that_are_taken_alike_are_in_the_order_of_their_numbers():
     for number in (1, 10, 2):
         recording.carried(f"bus {number}", 0, recording.length, 1)
     assert [use.name for use in profile(recording).links][:3] == ["bus 1", "bus 2", "bus 10"]
+
+
+def test_the_timeline_says_what_its_stretches_show(reports, capsys):
+    page = (reports("good", capsys)[1] / "report.html").read_text()
+    assert "<figcaption>Each of 400 stretches shows what filled most of it: what alternates faster looks like" in page

@@ -251,6 +251,7 @@ def _by_value(program: str, view: _View, sweep: _Swept) -> list[Picture]:
     unit = _unit(view, list(sweep.found.values()))
     sizes = sorted({row.nbytes for result in sweep.found.values() for name in styles for row in _rows(result, name)})
     shown = sorted({sizes[0], sizes[len(sizes) // 2], sizes[-1]}) if sizes else []
+    left_out = f", for {len(shown)} of {len(sizes)} sizes" if len(shown) < len(sizes) else ""
     panels: list[LinePanel] = []
     for nbytes in shown:
         curves = [
@@ -272,7 +273,7 @@ def _by_value(program: str, view: _View, sweep: _Swept) -> list[Picture]:
     return [
         Picture(
             name=file_name(program, f"{view.title} over {sweep.option}"),
-            title=f"{program}: {view.title}, over {sweep.option}",
+            title=f"{program}: {view.title}, over {sweep.option}{left_out}",
             panels=tuple(panels),
             groups=sweep.bases,
             styles=tuple(styles),

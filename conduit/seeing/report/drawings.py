@@ -20,6 +20,11 @@ _WHY = {"compute": 0, "handler": 2, "waiting": 3, "polling": 4, "copy": 5, "star
 _OVERHEAD, _IDLE = 1, 7
 _COLUMNS = 400
 """Stretches of a timeline: what fills most of each is drawn."""
+CAPTIONS = {
+    "timeline": f"Each of {_COLUMNS} stretches shows what filled most of it: what alternates faster looks like one of "
+    "its parts, or like phases of them. A trace (--trace) has all."
+}
+"""What is to be known of a picture by its name."""
 _MOST_LINKS = 12
 PICTURES = ("time", "timeline", "matrix", "sizes", "links")
 """Names of the pictures that there may be."""

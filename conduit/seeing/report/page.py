@@ -7,7 +7,7 @@ from pathlib import Path
 
 from conduit.seeing.pictures import Page, draw_svg
 from conduit.seeing.report.advice import Advice, advice, stands_still
-from conduit.seeing.report.drawings import PARTS, PICTURES, account_row, drawings
+from conduit.seeing.report.drawings import CAPTIONS, PARTS, PICTURES, account_row, drawings
 from conduit.seeing.report.observer import ReportRecording
 from conduit.seeing.report.profile import Profile, profile
 from conduit.words import many
@@ -42,7 +42,7 @@ def write_report(recording: ReportRecording, folder: Path, program: str) -> list
         for picture in drawings(recording, found):
             svg = draw_svg(picture)
             (folder / f"{picture.name}.svg").write_bytes(svg)
-            page.picture(svg, picture.title)
+            page.picture(svg, picture.title, CAPTIONS.get(picture.name, ""))
     _tables(page, recording, found)
     (folder / PAGE).write_text(page.html(), encoding="utf-8")
     return told

@@ -15,6 +15,7 @@ _COLUMNS = (20.0, _WIDTH - 20.0 - _BOX)
 _SMALL = 12.0
 _LABEL = 16.0
 """Pixels of the label of an arrow, which stands above all of it."""
+_NO_SCALE = "Heights are not to scale: what takes little time is as high as its text."
 _SHADES = {
     "send": "warm", "reply": "warm", "receive": "green", "polling": "rose", "notice": "rose", "copy": "sand",
     "handler": "dark", "interrupt": "grey", "move": "warm", "compute": "dark",
@@ -45,7 +46,7 @@ def draw_sequence(title: str, steps: Sequence[MessageStep]) -> str:
     rows = _rows(steps)
     whole = sum(row.ticks for row in rows) or 1
     heights = [_least(row) + (_MOST - _ROW) * min(1.0, 4 * row.ticks / whole) for row in rows]
-    drawing = Svg(_WIDTH, _TOP + sum(heights) + 16, title)
+    drawing = Svg(_WIDTH, _TOP + sum(heights) + 32, title)
     drawing.text(20, 26, title, size=15, bold=True)
     for rank, left in enumerate(_COLUMNS):
         drawing.text(left + _BOX / 2, 58, f"processor of rank {rank}", anchor="middle", bold=True)
@@ -62,6 +63,7 @@ def draw_sequence(title: str, steps: Sequence[MessageStep]) -> str:
         else:
             _box(drawing, row, y, height, text, time)
         y += height
+    drawing.text(_WIDTH / 2, bottom + 24, _NO_SCALE, anchor="middle", size=_SMALL)
     return drawing.render()
 
 
