@@ -26,9 +26,16 @@ class _Calls:
         return more
 
 
-@pytest.mark.parametrize(("main", "name"), [(_Calls(), "<.*_Calls object>"), (_Calls().plain, "plain"), (repr, "repr")])
-def test_a_main_that_is_not_async_is_refused(main, name):
-    with pytest.raises(conduit.BadRequest, match=rf"\Arun: main={name} returned a (int|str), which cannot be awaited"):
+@pytest.mark.parametrize(
+    ("main", "why"),
+    [
+        (_Calls(), r"<.*_Calls object> is an object whose `__call__` is an ordinary function; write `async def main"),
+        (_Calls().plain, r"<bound method _Calls\.plain of .*> is an ordinary function; write `async def main"),
+        (repr, "repr returned a str, which cannot be awaited"),  # of which nothing can be seen before it is called
+    ],
+)
+def test_a_main_that_is_not_async_is_refused(main, why):
+    with pytest.raises(conduit.BadRequest, match=rf"\Arun: main={why}"):
         conduit.run(main, conduit="loggp")
 
 
