@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import heapq
 import re
 import signal
 import subprocess
@@ -816,3 +817,15 @@ async def main(ep):
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert done.stderr == ""
     assert done.stdout.splitlines()[:3] == ["True", "True", str(-number)]
+
+
+def test_an_interrupt_inside_a_library_is_told_with_the_line_of_the_program():
+    async def main(ep):
+        await ep.attach()
+        heapq.nlargest(1, [signal.SIGINT], key=signal.raise_signal)
+
+    with pytest.raises(KeyboardInterrupt) as found:
+        conduit.run(main, ranks=1, conduit="loggp")
+    first = found.value.__notes__[0].partition("\n")[0]
+    line = main.__code__.co_firstlineno + 2
+    assert first.endswith(f"(what ran was {__file__}:{line} in main, in heapq)")

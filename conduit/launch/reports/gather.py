@@ -21,10 +21,12 @@ from conduit.core.steps import steps_of
 from conduit.launch import tasks
 from conduit.launch.life import LIFE, Life, Rank, Stage
 from conduit.launch.polls import polls_of
-from conduit.launch.reports.folders import is_between, is_own
+from conduit.launch.reports.computing import on_loops
+from conduit.launch.reports.folders import is_between, is_library, is_own
 from conduit.launch.reports.own_variables import own_variables, shared_variables
 from conduit.launch.reports.records import OF_TRIO, MessageRecord, RankRecord, SourceLine, TaskRecord, WaitRecord
 
+_COMPUTES = "ep.compute"
 _RAN = "its task ran that"
 _A_CALL = "a call that polls"
 _MAY_WAIT = inspect.CO_COROUTINE | inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
@@ -35,11 +37,6 @@ def describe(task: trio.lowlevel.Task) -> str:
     """Return a task's name and the line of the program that it is in."""
     place, _ = _place(task)
     return f"task {task.name} at {place or 'its end'}"
-
-
-def error_line(error: BaseException) -> str:
-    """Return the innermost line of a program that an error was raised in, "" for none."""
-    return tasks.error_line(error, is_own)
 
 
 _POLL = "in a wait of Trio's own nothing is polled, and only a poll runs handlers: wait with {}"
@@ -53,12 +50,14 @@ class BrokenOff(NamedTuple):
         rank: that of it, None where it is not told.
         place: of the task that let time pass meanwhile, and through which the interrupt has come; None for none.
         call: of its endpoint.
+        advice: what to do about it.
     """
 
     line: str
     rank: int | None
     place: SourceLine | None
     call: str
+    advice: tuple[str, ...]
 
 
 def broken_off(error: BaseException, loop: str) -> BrokenOff | None:
@@ -71,7 +70,7 @@ def broken_off(error: BaseException, loop: str) -> BrokenOff | None:
         error: the interrupt.
         loop: the file that runs events, "" where each task runs its own rank's alone.
     """
-    line = error_line(error)
+    line = _line_that_ran(error)
     if not line:
         return None
     frames = [(step.tb_frame, step.tb_lineno) for step in steps_of(error)]
@@ -83,9 +82,28 @@ def broken_off(error: BaseException, loop: str) -> BrokenOff | None:
             rank = of if isinstance(of, int) else rank
     found = None
     for frame, number in driver:
-        if not is_own(frame.f_code.co_filename):
-            found = SourceLine(frame.f_code.co_filename, number, frame.f_code.co_name)
-    return BrokenOff(line, rank, found, _endpoint_call(driver))
+        file = frame.f_code.co_filename
+        if not is_own(file) and (found is None or not is_library(file)):
+            found = SourceLine(file, number, frame.f_code.co_name)
+    programs = [each for each in driver if not is_own(each[0].f_code.co_filename)]
+    advice = () if rank is not None or not programs else tuple(on_loops(programs))
+    return BrokenOff(line, rank, found, _endpoint_call(driver), advice)
+
+
+def _line_that_ran(error: BaseException) -> str:
+    """Return the innermost line of a program that an interrupt has come to, with the library that it was in, if any."""
+    steps = [step for step in steps_of(error) if not is_own(step.tb_frame.f_code.co_filename)]
+    own = [number for number, step in enumerate(steps) if not is_library(step.tb_frame.f_code.co_filename)]
+    if not steps:
+        return ""
+    last = own[-1] if own else len(steps) - 1
+    code, inside = steps[last].tb_frame.f_code, steps[last + 1 :]
+    line = f"{code.co_filename}:{steps[last].tb_lineno} in {code.co_name}"
+    return f"{line}, in {_package(inside[0].tb_frame)}" if inside else line
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "a library")).partition(".")[0]
 
 
 def gather(
@@ -151,7 +169,11 @@ def _rank(
         tuple(told.notes),
         tuple(told.parts),
         _unhandled(rank),
-        (*told.advice, *_of_predicates(own, waits, several)),
+        (
+            *told.advice,
+            *_of_predicates(own, waits, several),
+            *(_of_computing(own, found, broken_off) if rank.undelivered() else ()),
+        ),
         told.noted,
         told.awaited,
     )
@@ -191,6 +213,18 @@ def _of_predicates(own: Sequence[trio.lowlevel.Task], waits: Mapping[int, Wait],
                     known[code] = shared_variables(inner[-1])
                 found += known[code]
     return found
+
+
+def _of_computing(
+    own: Sequence[trio.lowlevel.Task], found: Sequence[TaskRecord], broken_off: BrokenOff | None
+) -> list[str]:
+    """Return what to do about loops of a rank that only compute, while messages are there for it."""
+    ran = broken_off is not None and any(task.ran for task in found)
+    said = list(broken_off.advice) if ran and broken_off is not None else []
+    for task in own if any(task.call == _COMPUTES for task in found) else ():
+        frames = [each for each in tasks.frames(task) if _is_program(each[0])]
+        said += on_loops(frames) if frames else []
+    return said
 
 
 def _is_program(frame: FrameType) -> bool:
