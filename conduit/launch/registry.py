@@ -16,7 +16,7 @@ from typing import Any
 
 import attrs
 
-from conduit.contract import Conduit, Costs, Limits, RankKind
+from conduit.contract import Conduit, Constant, Costs, Limits, RankKind
 from conduit.core.arguments import shown
 from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
@@ -311,7 +311,17 @@ def _problem(name: str, found: Any) -> str:
     missing = sorted(getattr(found, "__abstractmethods__", ()))
     if missing:
         return f"the class lacks {', '.join(missing)}; define what a conduit must have"
-    return _problem_of_limits(found)
+    return _problem_of_constants(found.constants) or _problem_of_limits(found)
+
+
+def _problem_of_constants(constants: Sequence[object]) -> str:
+    known: dict[str, Constant] = {}
+    for each in constants:
+        if not isinstance(each, Constant):
+            return f"its constants have {each!r}, which is no conduit.contract.Constant"
+        if known.setdefault(each.name, each) != each:
+            return f"its constants have two that differ under the name {each.name!r}; give each a name of its own"
+    return ""
 
 
 @functools.cache

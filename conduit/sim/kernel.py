@@ -80,9 +80,12 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
         self.on_failure: Callable[[BaseException, int], object] | None = None
         """Told of any other error that ends the job, and of its rank, likewise."""
         self.observe: Callable[[object], object] | None = None
-        """Is shown each link, route, engine and lock made, where an observer listens (`conduit.sim.observed`)."""
+        """Is shown each link, route, engine and lock made, where an observer listens; else None.
+
+        What is shown becomes one of the class that its own names in `OBSERVED` (`conduit.sim.observed.listen`).
+        """
         self.carried: Callable[[str, int, int, int], object] | None = None
-        """Is told what these carry."""
+        """Is told what these carry, as `carried(name, begin, end, nbytes)`, picoseconds; None where `observe` is."""
         self.tells_copies = False
         """Whether an observer listens to CPUs, so that hosts say which of their costs are copies."""
         self.end = SimulationEnd()

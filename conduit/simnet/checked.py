@@ -11,7 +11,6 @@ from typing import Any
 
 from conduit.contract import Message
 from conduit.errors import ConduitError
-from conduit.sim import Cpu
 from conduit.sim.memory import Buffer, Flat
 from conduit.simnet.port import SimulatedPort
 from conduit.simnet.transport import LATER, Then, Transport
@@ -80,36 +79,24 @@ def _checked_transport(plain: Any) -> Any:
 
 @cache
 def _checked_cpu(plain: Any) -> Any:
-    return type(plain.__name__, (_CheckingCpu, plain), {"__slots__": (), "__module__": plain.__module__})
+    """Return the class of a CPU that refuses to go back; one that is listened to tells what it does as ever."""
+    told: Any = plain.free
 
-
-class _CheckingCpu(Cpu):
-    """A CPU whose time does not go back."""
-
-    __slots__ = ()
-
-    @property
-    def free(self) -> int:
-        """When the next thing may start."""
-        when: int = _FREE.__get__(self)
-        return when
-
-    @free.setter
-    def free(self, when: int) -> None:
-        if when < self.free and when < self.kernel.now:  # what it has not come to may be taken back
+    def set_free(cpu: Any, when: int) -> None:
+        if when < told.__get__(cpu) and when < cpu.kernel.now:  # what it has not come to may be taken back
             raise ConduitError(
-                f"rank {self.rank}: cpu.free={when} ps, which is past, now is {self.kernel.now} ps; a CPU's time does "
+                f"rank {cpu.rank}: cpu.free={when} ps, which is past, now is {cpu.kernel.now} ps; a CPU's time does "
                 "not go back: charge what takes time, 0 ps or more"
             )
-        _FREE.__set__(self, when)
+        told.__set__(cpu, when)
 
-    def charge(self, ticks: int) -> None:
+    def charge(cpu: Any, ticks: int) -> None:
         if ticks < 0:
-            raise ConduitError(f"rank {self.rank}: cpu.charge({ticks}); charge what takes time, 0 ps or more")
-        super().charge(ticks)
+            raise ConduitError(f"rank {cpu.rank}: cpu.charge({ticks}); charge what takes time, 0 ps or more")
+        plain.charge(cpu, ticks)
 
-
-_FREE: Any = vars(Cpu)["free"]
+    methods = {"free": property(told.__get__, set_free), "charge": charge}
+    return type(plain.__name__, (plain,), {"__slots__": (), "__module__": plain.__module__, **methods})
 
 
 class _Memory(Flat):

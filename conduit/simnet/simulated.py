@@ -177,7 +177,7 @@ class SimulatedConduit(Conduit):
         miss = getattr(transport, "miss_ps", None)
         if miss is None:
             raise ConduitError(f"{name} has no miss_ps; set it to what one poll costs that finds nothing, picoseconds")
-        if not isinstance(miss, int):
+        if not isinstance(miss, int) or miss < 0:
             raise ConduitError(
                 f"{name}.miss_ps={miss} is no int of picoseconds; use conduit.sim.units.ps(seconds) or round"
             )

@@ -9,7 +9,7 @@ from importlib.metadata import EntryPoint
 import attrs
 import pytest
 
-from conduit.contract import Conduit, Limits
+from conduit.contract import Conduit, Constant, Limits
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
 from conduit.launch import registry
 from conduit.options import SimOptions, option
@@ -249,6 +249,17 @@ class Small(Toy):
         return Limits(8, 512, 512, 512)
 
 
+RATE = Constant("ring.rate", 16, "MB/s", "assumed", "a ring of 128 Mbit/s")
+
+
+class Repeating(Toy):
+    constants = (RATE, RATE, attrs.evolve(RATE, value=32))
+
+
+class Lax(Toy):
+    constants = (RATE, 5)
+
+
 class Forgetful(Toy):
     @classmethod
     def limits(cls, options):
@@ -264,6 +275,11 @@ class Forgetful(Toy):
             "with its options as they are by default, limits raised BadRequest: Limits: max_args=8 is not allowed; "
             "pass an int of at least 16",
         ),
+        (
+            Repeating,
+            "its constants have two that differ under the name 'ring.rate'; give each a name of its own",
+        ),
+        (Lax, "its constants have 5, which is no conduit.contract.Constant"),
         (Unfinished, "the class lacks limits, port; define what a conduit must have"),
         (Plain, "its Options are <class 'dict'>; write a class decorated with attrs.frozen(kw_only=True)"),
     ],

@@ -79,6 +79,19 @@ def test_a_mistake_is_found(mutant, message):
     assert re.search(message, done.stderr), done.stderr[-2000:]
 
 
+def test_who_listens_hears_the_same_as_without():
+    result = 'conduit.run(main, conduit="loggp"'
+    program = PROGRAM.replace(f"{result}).digest", f"*map(list, {result}, trace=True).trace.cpu)").format(mutant="")
+    plain, dev = (
+        subprocess.run(
+            [sys.executable, *flags, "-W", "ignore", "-c", program], capture_output=True, text=True, check=False
+        )
+        for flags in ((), ("-X", "dev"))
+    )
+    assert plain.stdout == dev.stdout
+    assert "polling" in plain.stdout
+
+
 def test_a_sound_path_does_the_same_as_without():
     assert run("", "-X", "dev").stdout == run("").stdout != ""
 
