@@ -19,6 +19,7 @@ from extended.heap.combining import HeapCalls
 from extended.listened import ListenedCollectives, ListenedNativeAtomics, ListenedScatter, ListenedTransfers
 from extended.locks import Lock, Locks
 from extended.native import NativeAtomics
+from extended.of_others import OF_OTHERS
 from extended.putget import PutGet
 from extended.teams import SharedParts, Team
 from extended.transfers import Transfers
@@ -139,27 +140,7 @@ class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap, Team):
         bounds: how far the segments of the ranks reach.
     """
 
-    _instead: ClassVar = {
-        "bcast": "write `await x.broadcast(array, root)`",
-        "send": "write `await x.put(dest, offset, data)`, or `await x.ep.request_medium(dest, handler, payload)`",
-        **dict.fromkeys(
-            ("recv", "receive"), "write `await x.get(dest, offset, nbytes)`, or let a handler take what is sent"
-        ),
-        **dict.fromkeys(("team", "comm"), "write `await x.split(color)` for a team, and `x` itself for that of all"),
-        **dict.fromkeys(("fence", "quiet", "flush"), "write `await x.sync()`"),
-        **dict.fromkeys(("malloc", "alloc"), "write `await x.all_alloc(nbytes)`"),
-        **dict.fromkeys(("wait", "wait_syncnb"), "`await` the handle itself, several by `await x.wait_all(handles)`"),
-        **dict.fromkeys(("mynode", "my_rank", "me", "my_pe"), "write `x.rank`"),
-        **dict.fromkeys(("nodes", "n_ranks", "nranks", "n_pes"), "write `x.size`"),
-        **dict.fromkeys(
-            ("fetch_add", "atomic_add", "fetch_and_add", "compare_swap", "compare_and_swap", "atomics"),
-            "write `await x.atomic(dtype).fetch_add(dest, offset, value)`, or another of its operations",
-        ),
-        "all_alloc[]": "an offset in every rank's segment; an array there is `ep.segment[{0}:{0} + nbytes].view('f8')`"
-        "; arrays that take an index have UPC and SHMEM",
-        "unlock": "write `await x.lock(name).release()`, or `async with x.lock(name):` around what it is held for",
-    }
-
+    _instead: ClassVar = OF_OTHERS
     _called: ClassVar = "x"
 
     def __init__(self, parts: Attachment) -> None:

@@ -394,7 +394,10 @@ class Lock:
     _instead: ClassVar = {
         "lock": "write `await lock.acquire()`, or `async with lock:`",
         "unlock": "write `await lock.release()`",
-        "locked": "write `await lock.try_acquire()`, which takes it if it is free, or says that it is not",
+        **dict.fromkeys(
+            ("locked", "try_lock", "trylock", "test"),
+            "write `await lock.try_acquire()`, which takes it if it is free, or says that it is not",
+        ),
     }
 
     def __init__(self, locks: Locks, name: str | int) -> None:

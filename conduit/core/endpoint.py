@@ -96,26 +96,46 @@ class Endpoint:
     """
 
     _instead: ClassVar = {
-        **dict.fromkeys(("mynode", "my_node", "my_rank", "me", "id"), "write `ep.rank`"),
-        **dict.fromkeys(("nodes", "n_ranks", "nranks", "num_ranks"), "write `ep.size`"),
-        **dict.fromkeys(("wtime", "time", "clock"), "write `ep.now`"),
-        **dict.fromkeys(("register", "register_handler", "add_handler"), "write `await ep.attach(handler)`"),
-        **dict.fromkeys(("send", "request"), "write `await ep.request_short(dest, handler, *args)`"),
         **dict.fromkeys(
-            ("recv", "receive", "wait"),
+            ("init", "init_thread", "finalize"),
+            "leave it out: `conduit run PROGRAM.py`, or `conduit.run(main)` in a script, begins the job before main",
+        ),
+        **dict.fromkeys(("mynode", "my_node", "my_rank", "my_pe", "comm_rank", "me", "id"), "write `ep.rank`"),
+        **dict.fromkeys(("nodes", "n_ranks", "nranks", "num_ranks", "n_pes", "comm_size"), "write `ep.size`"),
+        **dict.fromkeys(("wtime", "time", "clock", "ticks_now"), "write `ep.now`"),
+        **dict.fromkeys(("memory", "mem", "heap"), "write `ep.segment`"),
+        **dict.fromkeys(("abort", "global_exit"), "write `ep.exit(code)`"),
+        **dict.fromkeys(("register", "register_handler", "add_handler"), "write `await ep.attach(handler)`"),
+        **dict.fromkeys(
+            ("send", "isend"),
+            "write `await ep.request_short(dest, handler, *args)`, with bytes `await ep.request_medium(dest, handler, "
+            "payload, *args)`",
+        ),
+        **dict.fromkeys(
+            ("request", "rpc"),
+            "write `await ep.request_short(dest, handler, *args)`, which runs the handler over there",
+        ),
+        "put_signal": "write `await ep.request_long(dest, handler, payload, offset)`, whose handler is the signal",
+        **dict.fromkeys(
+            ("recv", "irecv", "receive", "wait"),
             "messages run handlers here: let a handler keep what has come, and `await ep.block_until(lambda: kept)`",
         ),
+        **dict.fromkeys(("wait_until", "blockuntil"), "write `await ep.block_until(predicate)`"),
         "sleep": "write `await ep.compute(seconds)`",
-        "AMPoll": "write `await ep.poll()`",
-        "AMGetMsgSource": "write `token.rank`, in a handler",
+        **dict.fromkeys(("AMPoll", "probe", "iprobe"), "write `await ep.poll()`"),
+        **dict.fromkeys(("AMGetMsgSource", "source", "get_source"), "write `token.rank`, in a handler"),
         "AMRequestShort": "write `await ep.request_short(dest, handler, *args)`",
         "AMRequestMedium": "write `await ep.request_medium(dest, handler, payload, *args)`",
         "AMRequestLong": "write `await ep.request_long(dest, handler, payload, offset, *args)`",
-        "AMReplyShort": "write `token.reply_short(handler, *args)`, in a handler",
-        "AMReplyMedium": "write `token.reply_medium(handler, payload, *args)`, in a handler",
-        "AMReplyLong": "write `token.reply_long(handler, payload, offset, *args)`, in a handler",
+        **dict.fromkeys(("AMReplyShort", "reply_short"), "write `token.reply_short(handler, *args)`, in a handler"),
+        **dict.fromkeys(
+            ("AMReplyMedium", "reply_medium"), "write `token.reply_medium(handler, payload, *args)`, in a handler"
+        ),
+        **dict.fromkeys(
+            ("AMReplyLong", "reply_long"), "write `token.reply_long(handler, payload, offset, *args)`, in a handler"
+        ),
     }
-    """Names of other libraries, with what to write here, for hints (`conduit.launch.hints`)."""
+    """Names of other libraries, in any case, with what to write here, for hints (`conduit.launch.hints`)."""
     _called: ClassVar = "ep"
 
     __slots__ = (

@@ -31,6 +31,11 @@ class Token:
     """
 
     _instead: ClassVar = {
+        **dict.fromkeys(
+            ("request_short", "request_medium", "request_long", "request_long_async", "send", "request"),
+            "a handler cannot send requests: let it take note of what to send, and send that from main, or in "
+            "ep.on_progress",
+        ),
         **dict.fromkeys(("src", "source", "sender", "src_rank"), "write `token.rank`"),
         "reply": "write `token.reply_short(handler, *args)`, with bytes `token.reply_medium(handler, payload, *args)`",
     }

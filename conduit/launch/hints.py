@@ -59,7 +59,7 @@ _OTHERWISE = {
     "Queue": "`send, receive = trio.open_memory_channel(size)`",
 }
 """What to write for names of asyncio."""
-_WAITS = ("wait", "result", "get", "done", "test")
+_WAITS = ("wait", "result", "value", "get", "done", "test")
 """What others call it to wait for what is awaited here."""
 _RELEASED = "the payload of a medium message is the handler's until it returns; keep a copy of it: bytes(payload)"
 
@@ -277,11 +277,11 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
     if not is_ours(kind):
         return ""
     own = [each for each in dir(there) if not each.startswith("_")]
-    bare = name.partition("_")[2] or name  # of upc_barrier, shmem_put, gasnet_mynode
-    for each in (name, bare, bare.rstrip("M0123456789")):  # AMRequestShort2, AMReplyMedium0M
-        if text := getattr(kind, "_instead", {}).get(each):
-            called = "" if there is kind else _written(error)
-            return f"{kind.__name__} has no {name}; {as_called(text, kind, called)}"
+    fronts = _meant(_fronts_with(name), error) if isinstance(there, Endpoint) else []
+    of_front = isinstance(there, Endpoint) and _is_of(fronts, there, error)
+    for each in _without_prefix(name):
+        if not of_front and (text := _written_there(there, each, error)):
+            return f"{kind.__name__} has no {name}; {text}"
         if each in own:
             if text := _of_another_front(kind, name, error, imported=False):
                 return text
@@ -292,7 +292,7 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
     if hasattr(kind, "__await__") and (of_result or name in _WAITS) and (called := _written(error)):
         result = "" if not of_result or "put" in getattr(there, "call", "") else f" for its result, which has {name}"
         return f"{called} {is_a(there)}: write `await {called}`{result}"
-    if isinstance(there, Endpoint) and (fronts := _meant(_fronts_with(name), error)):
+    if isinstance(there, Endpoint) and fronts:
         if started := _started(fronts, there, error):  # the program says itself what it is for
             return f"{kind.__name__} has no {name}; {started}"
         if len(fronts) == 1 and _imports(fronts[0], error):
@@ -310,9 +310,43 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
         return text
     if word := _of_main(kind, name):
         return f"{kind.__name__} has no {name}, but what main is called with has: write `{word}.{name}`"
-    if close := like(name, own):
+    if close := next(filter(None, (like(each, own) for each in _without_prefix(name))), ""):
         return f"{kind.__name__} has no {name}{close}"
     return _in_layer(kind, name)
+
+
+def _without_prefix(name: str) -> tuple[str, ...]:
+    """Return a name, and it without what libraries put around it: upc_barrier, gasnet_mynode, AMRequestShort2."""
+    bare = name.partition("_")[2] or name
+    return tuple(dict.fromkeys((name, bare, bare.rstrip("M0123456789"))))
+
+
+def _is_of(fronts: list[str], there: Endpoint, error: BaseException) -> bool:
+    """Say whether a program is for one of some front ends: it says so itself, or does not call an endpoint `ep`."""
+    if not fronts:
+        return False
+    imported = len(fronts) == 1 and _imports(fronts[0], error)
+    return imported or _started(fronts, there, error) != "" or "ep" not in _names_of(there, error)
+
+
+def _written_there(there: object, name: str, error: BaseException) -> str:
+    """Return what an object's class says of a name of other libraries, or its endpoint's, or a layer on that."""
+    kind, written = (there, "") if isinstance(there, type) else (type(there), _written(error))
+    if text := _of_others(kind, name):
+        return as_called(text, kind, written)
+    if kind in _layers() and (text := _of_others(Endpoint, name)):
+        return as_called(text, Endpoint, f"{written}.ep" if written else "")
+    for layer in _layers() if isinstance(there, Endpoint) else ():
+        if text := _of_others(layer, name):
+            attached = f"`from {_public(layer)} import {layer.__name__}`, then `x = await {layer.__name__}.attach(ep)`"
+            return f"{text}, after {attached}"
+    return ""
+
+
+def _of_others(kind: type, name: str) -> str:
+    """Return what a class says of a name of other libraries, in any case; "" where it says nothing."""
+    known: dict[str, str] = getattr(kind, "_instead", {})
+    return known.get(name) or next((text for each, text in known.items() if each.casefold() == name.casefold()), "")
 
 
 def _written(error: BaseException) -> str:
@@ -463,10 +497,11 @@ def _in_part(there: object, name: str, error: BaseException) -> str:
         kinds = Endpoint, *_layers()
         if part.startswith("_") or inspect.isroutine(value) or isinstance(value, property):
             continue
-        found = getattr(there, part)
-        if isinstance(found, kinds) and name in dir(found):
+        has = getattr(there, part)
+        found = next((each for each in _without_prefix(name) if each in dir(has)), "")
+        if isinstance(has, kinds) and found:
             called = min(_names_of(there, error), default="")
-            write = f"`{called}.{part}.{name}`" if called else f"`{name}` of its `{part}`"
+            write = f"`{called}.{part}.{found}`" if called else f"`{found}` of its `{part}`"
             return f"{type(there).__name__} has no {name}, but its {part} has: write {write}"
     return ""
 
@@ -480,13 +515,20 @@ def _in_layer(kind: type, name: str, *, exact: bool = False) -> str:
         return ""
     for layer in _layers():
         known = [each for each in dir(layer) if not each.startswith("_")]
-        close = "" if exact else closest(name, known)
-        if layer is not kind and (found := name if name in known else close):
+        folded = {_folded(each): each for each in known}
+        names = [folded.get(_folded(each), "") for each in _without_prefix(name)]
+        close = [] if exact else [closest(each, known) for each in _without_prefix(name)]
+        if layer is not kind and (found := next(filter(None, (*names, *close)), "")):
             return (
                 f"{kind.__name__} has no {name}, but {layer.__name__} has {found}: `from {_public(layer)} import "
                 f"{layer.__name__}`, then `x = await {layer.__name__}.attach(ep)` and `x.{found}`"
             )
     return ""
+
+
+def _folded(name: str) -> str:
+    """Return a name as it is the same for who writes all_reduce and for who writes Allreduce."""
+    return name.replace("_", "").casefold()
 
 
 def _fronts_with(name: str) -> list[str]:

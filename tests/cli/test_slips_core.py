@@ -4,6 +4,7 @@ import pytest
 
 import conduit
 
+CORE = "async def main(ep):\n    def h(token, n): {}\n    await ep.attach(h)\n    {}"
 EXTENDED = "from extended import Extended\nasync def main(ep):\n    x = await Extended.attach(ep)\n    "
 OWN = (
     "from extended import Extended\nasync def total(x, v): return int(await x.all_reduce(v))\nasync def main(ep):\n"
@@ -153,3 +154,55 @@ def test_an_await_in_a_lambda_is_told_what_to_write(command, tmp_path, monkeypat
     status, _, err = command("run", "prog.py", "--conduit", "loggp")
     assert status == 2
     assert err.splitlines()[0] == (f"conduit run: prog.py, line 4 is no Python: 'await' outside async function; {said}")
+
+
+ATTACHED = ", after `from extended import Extended`, then `x = await Extended.attach(ep)`"
+IN_HANDLER = "await ep.request_short(1 - ep.rank, h, 1)\n    await ep.block_until(bool)"
+NAMES = {
+    CORE.format("ep.reply_short(h, n)", IN_HANDLER): (
+        "Endpoint has no reply_short; write `token.reply_short(handler, *args)`, in a handler"
+    ),
+    CORE.format("token.request_short(0, h)", IN_HANDLER): (
+        "Token has no request_short; a handler cannot send requests: let it take note of what to send, and send that "
+        "from main, or in ep.on_progress"
+    ),
+    CORE.format("pass", "await ep.wait_until(bool)"): (
+        "Endpoint has no wait_until; write `await ep.block_until(predicate)`"
+    ),
+    CORE.format("pass", "await ep.bcast(1)"): (
+        f"Endpoint has no bcast; write `await x.broadcast(array, root)`{ATTACHED}"
+    ),
+    CORE.format("pass", "ep.memory"): "Endpoint has no memory; write `ep.segment`",
+    CORE.format("pass", "ep.abort(1)"): "Endpoint has no abort; write `ep.exit(code)`",
+    CORE.format("pass", "ep.Wtime()"): "Endpoint has no Wtime; write `ep.now`",
+    CORE.format("pass", "ep.Barrier()"): (
+        "Endpoint has no Barrier, but Extended has barrier: `from extended import Extended`, then `x = await "
+        "Extended.attach(ep)` and `x.barrier`"
+    ),
+    EXTENDED + "h = await x.get_nb(0, 0, 8)\n    h.value": "h is a Handle: write `await h`",
+    EXTENDED + "x.lock('a').try_lock()": (
+        "Lock has no try_lock; write `await lock.try_acquire()`, which takes it if it is free, or says that it is not"
+    ),
+    EXTENDED + "x.iput(0, 0, b'a')": "Extended has no iput; write `await x.put_strided(dest, offset, strides, array)`",
+    EXTENDED + "x.sum_reduce(1)": "Extended has no sum_reduce; write `await x.all_reduce(array, 'sum')`",
+    EXTENDED + "x.team_split_strided(0, 1)": (
+        "Extended has no team_split_strided; write `team = await x.split(color)`"
+    ),
+    EXTENDED + "x.put_signal(0)": (
+        "Extended has no put_signal; write `await x.ep.request_long(dest, handler, payload, offset)`, whose handler is "
+        "the signal"
+    ),
+    EXTENDED + "x.Win_allocate(8)": (
+        "Extended has no Win_allocate; write `await x.all_alloc(nbytes)`; windows like MPI's are made by `from "
+        "extended.windows import Win`, then `win = await Win.Allocate(nbytes, comm=x)`"
+    ),
+    EXTENDED + "x.wait_any([])": (
+        "Extended has no wait_any; write `await x.wait_some(handles)`, which waits until one of them is done"
+    ),
+    EXTENDED + "x.gasnet_exit(1)": "Extended has no gasnet_exit, but its ep has: write `x.ep.exit`",
+}
+
+
+@pytest.mark.parametrize("source", NAMES)
+def test_a_name_of_another_library_is_told_what_to_write(shown, source):
+    assert NAMES[source] in shown(source)

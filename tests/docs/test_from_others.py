@@ -8,14 +8,60 @@ from pathlib import Path
 import numpy as np
 
 import conduit
+from conduit.launch.hints import hint
 from extended import Atomic, Extended
 
+PREFIXES = ("gasnet_", "gasnett_", "gex_", "GASNET_", "MPI_", "shmem_")
 OWNERS = {"ep": conduit.Endpoint, "x": Extended, "token": conduit.Token, "d": Atomic, "conduit": conduit}
 
 
 def _said_here(root: Path) -> list[str]:
     rows = re.findall(r"^\| .*\|$", (root / "docs" / "from_others.md").read_text(encoding="utf-8"), flags=re.M)
     return [text for row in rows[2:] for text in re.findall(r"`([^`]+)`", row.split("|")[-2])]
+
+
+def _rows(root: Path) -> list[tuple[list[str], set[str]]]:
+    """Return the names of each row, of other libraries, and the names of the calls that it says are here."""
+    rows = []
+    for row in re.findall(r"^\| .*\|$", (root / "docs" / "from_others.md").read_text(encoding="utf-8"), flags=re.M)[2:]:
+        _, *theirs, here = row.strip("|").split("|")
+        names: list[str] = []
+        for name in re.findall(r"`([\w.]+)`", "|".join(theirs)):
+            whole = names[-1].rpartition("_")[0] + name if name.startswith("_") else name.rpartition(".")[2]
+            names.append(whole)
+        rows.append(([name for name in names if name != "mpiexec"], set(re.findall(r"\b\w+\.(\w+)", here))))
+    return rows
+
+
+def test_who_uses_a_name_of_another_library_is_told_what_to_write(root: Path) -> None:
+    """On `ep` and on `x`, with and without the library's prefix: the call of its row, by its name."""
+    wanted: dict[str, set[str]] = {}
+    for names, here in _rows(root):
+        for name in names:
+            wanted.setdefault(name, set()).update(here)
+            bare = name.partition("_")[2] if name.startswith(PREFIXES) else name
+            wanted.setdefault(bare, set()).update(here)
+    assert len(wanted) > 100
+    wanted["MPI_Wait"].add("`await` the handle")
+    wanted["Wait"].add("`await` the handle")
+    wanted["wait_syncnb"].add("`await` the handle")
+    wanted["gasnet_wait_syncnb"].add("`await` the handle")
+
+    async def main(ep: conduit.Endpoint) -> list[tuple[str, str]]:
+        x = await Extended.attach(ep)
+        untold = []
+        for name, here in wanted.items():
+            for there in (ep, x):
+                try:
+                    getattr(there, name)
+                except AttributeError as error:
+                    said = hint(error)
+                    if not any(re.search(rf"(?<!\w){re.escape(each)}(?!\w)", said) for each in here):
+                        untold.append((f"{type(there).__name__}.{name}", said))
+        return untold
+
+    (untold,) = conduit.run(main, conduit="loggp", ranks=1).values
+    assert not untold, "\n".join(map(str, untold))
 
 
 def test_every_name_is_there(root: Path) -> None:

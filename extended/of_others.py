@@ -1,0 +1,77 @@
+"""What the calls of other libraries are called here, for who writes those of an `Extended`."""
+
+_OPERATIONS = ("sum", "prod", "min", "max", "and", "or", "xor")
+_TYPES = ("I32", "U32", "I64", "U64", "FLT", "DBL", "I", "U")  # the last two: hints leave digits at an end out
+_UNLOCK = "write `await x.lock(name).release()`, or `async with x.lock(name):` around what it is held for"
+
+OF_OTHERS = {
+    **dict.fromkeys(("bcast", "ibcast", "Coll_BroadcastNB"), "write `await x.broadcast(array, root)`"),
+    **{f"{name}_reduce": f"write `await x.all_reduce(array, {name!r})`" for name in _OPERATIONS},
+    **{f"{name}_to_all": f"write `await x.all_reduce(array, {name!r})`" for name in _OPERATIONS},
+    **dict.fromkeys(("reduce_all", "iallreduce", "Coll_ReduceToAllNB"), "write `await x.all_reduce(array)`"),
+    "Coll_ReduceToOneNB": "write `await x.reduce(array)`",
+    **dict.fromkeys(("fcollect", "collect"), "write `await x.all_gather(array)`"),
+    "send": "write `await x.put(dest, offset, data)`, or `await x.ep.request_medium(dest, handler, payload)`",
+    **dict.fromkeys(
+        ("recv", "receive"),
+        "write `await x.get(dest, offset, nbytes)`, or let a handler take what is sent, and "
+        "`await x.ep.block_until(predicate)`",
+    ),
+    **dict.fromkeys(("team", "comm"), "write `await x.split(color)` for a team, and `x` itself for that of all"),
+    **dict.fromkeys(
+        ("comm_split", "team_split", "team_split_strided", "TM_Split"), "write `team = await x.split(color)`"
+    ),
+    **dict.fromkeys(
+        ("fence", "quiet", "flush", "win_flush", "win_flush_all"),
+        "write `await x.sync()`, for what x.put_nbi and x.get_nbi have begun; x.put and x.get wait themselves",
+    ),
+    "wait_syncnbi_puts": "write `await x.sync_puts()`",
+    "wait_syncnbi_gets": "write `await x.sync_gets()`",
+    "wait_syncnbi_all": "write `await x.sync()`",
+    **dict.fromkeys(("malloc", "alloc", "calloc"), "write `await x.all_alloc(nbytes)`"),
+    **dict.fromkeys(
+        ("win_allocate", "win_create", "win"),
+        "write `await x.all_alloc(nbytes)`; windows like MPI's are made by `from extended.windows import Win`, then "
+        "`win = await Win.Allocate(nbytes, comm=x)`",
+    ),
+    **dict.fromkeys(("wait", "wait_syncnb"), "`await` the handle itself, several by `await x.wait_all(handles)`"),
+    **dict.fromkeys(("waitall", "wait_syncnb_all"), "write `await x.wait_all(handles)`"),
+    **dict.fromkeys(
+        ("wait_any", "waitany", "waitsome", "wait_syncnb_some"),
+        "write `await x.wait_some(handles)`, which waits until one of them is done",
+    ),
+    **dict.fromkeys(("mynode", "my_rank", "me", "my_pe"), "write `x.rank`"),
+    **dict.fromkeys(("nodes", "n_ranks", "nranks", "n_pes"), "write `x.size`"),
+    **dict.fromkeys(("rput", "put_nb_bulk"), "write `h = await x.put_nb(dest, offset, data)`, then `await h`"),
+    **dict.fromkeys(("rget", "get_nb_bulk"), "write `h = await x.get_nb(dest, offset, nbytes)`, then `await h`"),
+    "put_nbi_bulk": "write `await x.put_nbi(dest, offset, data)`, then `await x.sync_puts()`",
+    **dict.fromkeys(("iput", "puts_bulk", "type_vector"), "write `await x.put_strided(dest, offset, strides, array)`"),
+    **dict.fromkeys(("iget", "gets_bulk"), "write `await x.get_strided(dest, offset, strides, out)`"),
+    **dict.fromkeys(("barrier_all", "sync_all"), "write `await x.barrier()`"),
+    "ibarrier": "write `await x.barrier_notify()`, then `await x.barrier_wait()`",
+    **dict.fromkeys(
+        (
+            "fetch_add",
+            "atomic_add",
+            "fetch_and_add",
+            "compare_swap",
+            "compare_and_swap",
+            "atomics",
+            "fetch_and_op",
+            "accumulate",
+            "get_accumulate",
+            "atomic_fetch_add",
+            "atomic_inc",
+            "atomic_fetch_inc",
+            "atomic_compare_swap",
+            *(f"AD_OpNB_{kind}" for kind in _TYPES),
+        ),
+        "write `await x.atomic(dtype).fetch_add(dest, offset, value)`, or another of its operations",
+    ),
+    "all_alloc[]": "an offset in every rank's segment; an array there is `ep.segment[{0}:{0} + nbytes].view('f8')`"
+    "; arrays that take an index have UPC and SHMEM",
+    **dict.fromkeys(("set_lock", "win_lock", "mutex"), "write `async with x.lock(name):` around what it is held for"),
+    **dict.fromkeys(("test_lock", "try_lock"), "write `await x.lock(name).try_acquire()`"),
+    **dict.fromkeys(("unlock", "clear_lock", "win_unlock"), _UNLOCK),
+}
+"""Their names, in any case and without the library's own prefix, with what to write (`conduit.launch.hints`)."""
