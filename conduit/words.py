@@ -90,6 +90,8 @@ def as_bytes(value: object) -> str:
         return f"its bytes, {text if len(text) <= _SHOWN else 'text'}.encode()"
     if isinstance(value, list | tuple):
         return f"an array: numpy.array({text if len(text) <= _SHOWN else '...'})"
+    if isinstance(value, CoroutineType):
+        return "what that call gives: it was not awaited"
     return "bytes, a bytearray, a memoryview or a numpy array"
 
 

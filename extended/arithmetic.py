@@ -141,7 +141,7 @@ class IntegerType(NumberType):
 
     def number(self, call: str, name: str, value: object) -> int:
         """Return an integer modulo 2**bits; floats are refused."""
-        return self.rounded(integer(call, name, value))
+        return self.rounded(integer(call, name, value, "; for floats take dtype 'f8'"))
 
     def rounded(self, value: int) -> int:
         """Return an integer modulo 2**bits."""

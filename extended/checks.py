@@ -21,6 +21,11 @@ VALUE_BYTES = 8
 _SHOWN, _SHOWN_BITS = 200, 256  # of a value in a message: characters, bits of an int
 
 
+_PUT_FLOATS = "; for a float write `x.put(dest, offset, numpy.float64(value))`"
+_BEFORE = "the rank before rank 0 is `(ep.rank - 1) % ep.size`"
+"""What is meant by -1."""
+
+
 def shown(value: object) -> str:
     """Return how messages show a value: what has no end, or cannot be shown, by its kind."""
     if isinstance(value, int) and value.bit_length() > _SHOWN_BITS:
@@ -32,8 +37,14 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
-def integer(call: str, name: str, value: object) -> int:
+def integer(call: str, name: str, value: object, floats: str = "") -> int:
     """Return an integer argument as an int.
+
+    Args:
+        call: the public call.
+        name: of the argument.
+        value: as given.
+        floats: what to write for a float, where there is a place for those.
 
     Raises:
         conduit.BadRequest: `value` has no ``__index__`` (a float, a string).
@@ -43,8 +54,16 @@ def integer(call: str, name: str, value: object) -> int:
     try:
         return index(value)  # type: ignore[arg-type]
     except TypeError:
-        such = f", such as int({name})" if isinstance(value, float) else ""
-        raise conduit.BadRequest(f"{call}: {name}={shown(value)} {is_a(value)}; it must be an integer{such}") from None
+        raise conduit.BadRequest(
+            f"{call}: {name}={shown(value)} {is_a(value)}; it must be an integer{_for_float(name, value, floats)}"
+        ) from None
+
+
+def _for_float(name: str, value: object, floats: str) -> str:
+    """Say what to write for a float; "" for what is none."""
+    if not isinstance(value, float):
+        return ""
+    return floats or ", as `//` gives in the place of `/`" + (f", or int({name})" if value.is_integer() else "")
 
 
 def count(call: str, name: str, value: object) -> int:
@@ -126,7 +145,7 @@ class Bounds:
         if not 0 <= number < self._ep.size:
             raise conduit.BadRequest(
                 f"{call}: dest={shown(number)} is no rank of this job; its ranks are 0 to {self._ep.size - 1}, "
-                "choose one of them or start the job with more (ranks=)"
+                + ("choose one of them or start the job with more (ranks=)" if number >= 0 else _BEFORE)
             )
         return number
 
@@ -152,7 +171,7 @@ def value(call: str, number: object, nbytes: int) -> int:
     Raises:
         conduit.BadRequest: not an integer, or one that does not fit.
     """
-    integral = integer(call, "value", number)
+    integral = integer(call, "value", number, _PUT_FLOATS)
     low, high = -(1 << (8 * nbytes - 1)), (1 << (8 * nbytes)) - 1
     if not low <= integral <= high:
         raise conduit.BadRequest(

@@ -416,7 +416,11 @@ def check_handles(call: str, handles: object) -> list[Handle[Any]]:
     found = list(handles)  # which the program may change before it awaits the call
     for position, handle in enumerate(found):
         if not isinstance(handle, Handle):
-            hint = "a call that was not awaited (write `h = await ...`)" if inspect.iscoroutine(handle) else "no handle"
+            hint = "no handle"
+            if handle is None:
+                hint = "no handle: of x.put and the like, which are done when they return, there is none"
+            elif inspect.iscoroutine(handle):
+                hint = "a call that was not awaited (write `h = await ...`)"
             raise conduit.BadRequest(
                 f"{call}: handles[{position}] {is_a(handle)}, {hint}; handles come from the _nb calls "
                 "and from access regions"

@@ -17,6 +17,7 @@ from conduit.core.arguments import UNPACK
 from conduit.core.calls import Action
 from conduit.core.digest import FLUSH, HANDLE, LAND
 from conduit.core.endpoint import Endpoint
+from conduit.core.handlers import place_of
 from conduit.core.steps import steps_of
 from conduit.core.token import OVER, Token
 from conduit.core.wrong_count import refuses_what_it_wraps, wrong_count
@@ -221,8 +222,9 @@ class Dispatch:
         if digest_log is not None and len(digest_log) > FLUSH:  # else what the rank sends sees to it
             digest_log.flush()
         if (request.word >> 9 & 3) == _LONG_ASYNC:
+            place = place_of(self.handlers[request.handler][0])
             raise HandlerError(
-                f"rank {self.rank}: handler {name!r} made no reply to a long-async request of rank "
+                f"rank {self.rank}: handler {name!r} ({place}) made no reply to a long-async request of rank "
                 f"{request.source}, whose source stays lent until the reply; reply, or send it with request_long"
             )
         return Message(AUTO_REPLY, source=self.rank) if request.source != self.rank else None

@@ -50,6 +50,8 @@ class HandlerTable:
 
     def _not_attached(self, call: str, handler: object) -> str:
         """Say why something is no attached handler, and what to do."""
+        if text := self._of_object(handler):
+            return text
         if callable(handler):
             return "is not attached on this rank; pass it to `await ep.attach(...)` first"
         for function, name in self.entries:
@@ -58,6 +60,18 @@ class HandlerTable:
         if isinstance(handler, int) and ".reply" in call:
             return f"{is_a(handler)}; a reply goes to who has sent and has no dest: begin with the function itself"
         return f"{is_a(handler)}; pass the function itself, as it was given to `await ep.attach(...)`"
+
+    def _of_object(self, handler: object) -> str:
+        """Say that another object's method is attached, or that of one where its function was given; "" for others."""
+        given = getattr(handler, "__func__", handler)
+        for function, name in self.entries:
+            if isinstance(function, MethodType) and function.__func__ is given:
+                kind = type(function.__self__).__name__
+                return (
+                    f"is not the method that is attached, which is bound to one {kind}: pass it as it was attached, "
+                    f"`{kind.lower()}.{name}`, of that very object"
+                )
+        return ""
 
     def names(self) -> list[str]:
         """Return the names of the attached functions, by index."""

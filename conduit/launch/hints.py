@@ -25,6 +25,7 @@ from conduit.launch.misuse import (
     STARTED,
     apart,
     as_called,
+    begins_job,
     into_bytes,
     is_name,
     made_handler,
@@ -54,9 +55,14 @@ _AT_ONCE = (
 _OTHERWISE = {
     **dict.fromkeys(("gather", "create_task", "ensure_future", "TaskGroup", "wait", "as_completed"), _AT_ONCE),
     **dict.fromkeys(("wait_for", "timeout"), "`with trio.fail_after(seconds):` around what may not take longer"),
-    **dict.fromkeys(("Event", "Condition", "Lock", "Semaphore"), "the same of Trio, such as `trio.Event()`"),
+    **dict.fromkeys(
+        ("Event", "Condition"),
+        "`await ep.block_until(lambda: come)` for what a handler sets, `come`: only such a wait runs handlers",
+    ),
+    **dict.fromkeys(("Lock", "Semaphore"), "the same of Trio, such as `trio.Lock()`"),
     "run": "`await` before the call, and nothing else: main runs already",
-    "Queue": "`send, receive = trio.open_memory_channel(size)`",
+    "Queue": "`await ep.block_until(lambda: come)` for a list that a handler appends to, `come`, and `come.pop(0)`: "
+    "only such a wait runs handlers",
 }
 """What to write for names of asyncio."""
 _WAITS = ("wait", "result", "value", "get", "done", "test")
@@ -115,6 +121,8 @@ def hint(error: BaseException) -> str:
 def _asyncio(error: BaseException) -> str:
     """Say what to write for what a program has called of asyncio."""
     failed = program_node(error, is_ours, beyond=_of_asyncio)
+    if failed is not None and (begun := begins_job(failed)):
+        return _ASYNCIO + begun
     words = []
     for step in steps_of(error):
         if _of_asyncio(step.tb_frame.f_code.co_filename):
@@ -242,6 +250,9 @@ def _no_module(name: str) -> str:
     for other in public_modules():
         package, _, own = other.rpartition(".")
         ours = (name == last or name.partition(".")[0] in _packages()) and own.casefold() == last.casefold()
+        if not package and name.partition(".")[0] in _packages() and own == last:
+            classes = ", ".join(each.__name__ for each in _layers() if _public(each) == own)
+            return f"there is no {name} here: write `from {own} import {classes or '...'}`"
         if package and (ours or name.partition(".")[0] == getattr(importlib.import_module(other), "_stands_for", "")):
             return f"there is no {name} here: write `from {package} import {own}`"
     return ""
@@ -271,9 +282,8 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
         return nothing(error, is_ours)
     if kind.__name__ == "NurseryManager":  # of Trio, not public there
         return "a nursery is entered: write `async with trio.open_nursery() as nursery:`, and use `nursery` in it"
-    if isinstance(there, memoryview) and hasattr(bytes, name):
-        called = min(_names_of(there, error), default="payload")
-        return f"{called} is memory: write `bytes({called}).{name}`"
+    if isinstance(there, memoryview):
+        return _of_memory(name, min(_names_of(there, error), default="payload"))
     if not is_ours(kind):
         return ""
     own = [each for each in dir(there) if not each.startswith("_")]
@@ -313,6 +323,18 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
     if close := next(filter(None, (like(each, own) for each in _without_prefix(name))), ""):
         return f"{kind.__name__} has no {name}{close}"
     return _in_layer(kind, name)
+
+
+def _of_memory(name: str, called: str) -> str:
+    """Say what to make of a payload for a name that bytes or arrays of numpy have."""
+    if hasattr(bytes, name):
+        return f"{called} is memory: write `bytes({called}).{name}`"
+    if not hasattr(np.ndarray, name):
+        return ""
+    array = f"numpy.frombuffer({called}, dtype)"
+    return (
+        f"{called} is memory: write `{array if name == 'view' else f'{array}.{name}'}`, with the dtype of what was sent"
+    )
 
 
 def _without_prefix(name: str) -> tuple[str, ...]:

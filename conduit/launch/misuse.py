@@ -214,6 +214,16 @@ def run_by_itself(failed: ProgramNode | None) -> str:
     )
 
 
+def begins_job(failed: ProgramNode) -> str:
+    """Say how a script begins a job, where it gives `conduit.run(main)` to what runs coroutines; "" for other lines."""
+    match failed.tree:
+        case ast.Call(args=[ast.Call() as made, *_]) if failed.frame.f_code.co_name == "<module>":
+            function = failed.function(made)
+            if function is not None and function.__name__ == "run":
+                return f"`{ast.unparse(made)}` by itself: it begins the job, and returns when that is over"
+    return ""
+
+
 def nothing(error: BaseException, ours: Callable[[object], bool]) -> str:
     """Say which call of this project has given None, where a program has taken that for a value; "" for others.
 
@@ -471,6 +481,8 @@ def _awaited(failed: ProgramNode, node: ast.AST) -> str:
         return f"{_shown(node)} is there at once, its `await` is inside: write it without the outer `await`"
     if isinstance(node, ast.Subscript) and isinstance(failed.value(node.value), np.ndarray):
         return f"{_shown(node)} is an element of an array, which is there at once: write it without `await`"
+    if isinstance(node, ast.Await) and failed.calls_ours(node.value):
+        return f"`{_shown(node)}` gives its result, which is no call: write one `await`"
     if isinstance(node, ast.List | ast.Tuple):
         return "a list cannot be awaited: await its calls one by one, or start each in a nursery of Trio"
     value = failed.value(node)

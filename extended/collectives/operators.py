@@ -115,7 +115,12 @@ class Operator:
         if self.elementwise:
             self._function(left, right, out=out, casting="same_kind")
             return
-        made = np.asarray(self._function(self._shown(left), self._shown(right)))
+        try:
+            made = np.asarray(self._function(self._shown(left), self._shown(right)))
+        except ValueError as error:
+            if str(error).endswith("is read-only"):
+                error.add_note("an op must not change its arguments: let it return a new array, such as `a + b`")
+            raise
         if made.shape != self._shape or not np.can_cast(made.dtype, self._dtype, "same_kind"):
             raise conduit.BadRequest(
                 f"{self._call}: op={self.name} made an array of shape {made.shape} and dtype {made.dtype} out of two "

@@ -915,12 +915,13 @@ WITHIN = (
         ("async with asyncio.timeout(1): pass", WITHIN),
         (
             "await asyncio.Event().wait()",
-            "programs run on Trio, where nothing of asyncio works: write the same of Trio, such as `trio.Event()`",
+            "programs run on Trio, where nothing of asyncio works: write `await ep.block_until(lambda: come)` for what "
+            "a handler sets, `come`: only such a wait runs handlers",
         ),
         (
             "await asyncio.Queue().get()",
-            "programs run on Trio, where nothing of asyncio works: write `send, receive = "
-            "trio.open_memory_channel(size)`",
+            "programs run on Trio, where nothing of asyncio works: write `await ep.block_until(lambda: come)` for a "
+            "list that a handler appends to, `come`, and `come.pop(0)`: only such a wait runs handlers",
         ),
     ],
 )

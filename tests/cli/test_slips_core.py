@@ -1,5 +1,8 @@
 """What `conduit run` says of slips with calls of the core and of the extended API: the exact words."""
 
+import subprocess
+import sys
+
 import pytest
 
 import conduit
@@ -206,3 +209,85 @@ NAMES = {
 @pytest.mark.parametrize("source", NAMES)
 def test_a_name_of_another_library_is_told_what_to_write(shown, source):
     assert NAMES[source] in shown(source)
+
+
+REFUSED = "conduit.errors.BadRequest: "
+NODE = (
+    "class Node:\n    def got(self, token, n): pass\nasync def main(ep):\n    one, other = Node(), Node()\n"
+    "    await ep.attach(one.got)\n    await ep.request_short(1, {}.got, 1)"
+)
+OTHER_METHOD = (
+    REFUSED
+    + "ep.request_short: handler=got is not the method that is attached, which is bound to one Node: pass it as "
+    "it was attached, `node.got`, of that very object (attached: got)"
+)
+NO_INTEGER = "is a float; it must be an integer"
+VALUES = {
+    NODE.format("Node"): OTHER_METHOD,
+    NODE.format("other"): OTHER_METHOD,
+    EXTENDED + "await x.put_value(0, 0, 1.5)": (
+        f"{REFUSED}x.put_value: value=1.5 {NO_INTEGER}; for a float write `x.put(dest, offset, numpy.float64(value))`"
+    ),
+    EXTENDED + "await x.atomic('i8').fetch_add(0, 0, 0.5)": (
+        f"{REFUSED}x.atomic('i8').fetch_add: v=0.5 {NO_INTEGER}; for floats take dtype 'f8'"
+    ),
+    EXTENDED + "await x.put(ep.size / 2, 0, b'a')": (
+        f"{REFUSED}x.put: dest=1.0 {NO_INTEGER}, as `//` gives in the place of `/`, or int(dest)"
+    ),
+    EXTENDED + "await x.put(1, 1 / 2, b'a')": (
+        f"{REFUSED}x.put: offset=0.5 {NO_INTEGER}, as `//` gives in the place of `/`"
+    ),
+    EXTENDED + "await x.put(ep.rank - 1, 0, b'a')": (
+        f"{REFUSED}x.put: dest=-1 is no rank of this job; its ranks are 0 to 1, the rank before rank 0 is `(ep.rank - "
+        "1) % ep.size`"
+    ),
+    EXTENDED + "await x.wait_all([await x.put(1, 0, b'a')])": (
+        f"{REFUSED}x.wait_all: handles[0] is no value, no handle: of x.put and the like, which are done when they "
+        "return, there is none; handles come from the _nb calls and from access regions"
+    ),
+    EXTENDED + "await (await x.put(1, 0, b'a'))": (
+        "`await x.put(1, 0, b'a')` gives its result, which is no call: write one `await`"
+    ),
+    EXTENDED + "await x.put(1, 0, x.get(1, 0, 8))": (
+        f"{REFUSED}x.put: data is a coroutine, which offers no bytes; give what that call gives: it was not awaited"
+    ),
+    "from conduit.extended import Extended": (
+        "there is no conduit.extended here: write `from extended import Extended`"
+    ),
+    (
+        "import numpy as np\n" + EXTENDED + "def op(a, b): a += b\n    await x.all_reduce(np.arange(3), op)"
+    ): "an op must not change its arguments: let it return a new array, such as `a + b`",
+    (
+        "async def main(ep):\n    def h(token, data): data.view('f8')\n    await ep.attach(h)\n"
+        "    await ep.request_medium(1 - ep.rank, h, bytes(8))\n    await ep.block_until(bool)"
+    ): "data is memory: write `numpy.frombuffer(data, dtype)`, with the dtype of what was sent",
+    (
+        "async def main(ep):\n    def h(token, data): data.sum()\n    await ep.attach(h)\n"
+        "    await ep.request_medium(1 - ep.rank, h, bytes(8))\n    await ep.block_until(bool)"
+    ): "data is memory: write `numpy.frombuffer(data, dtype).sum`, with the dtype of what was sent",
+    (
+        "async def main(ep):\n    def h(token, data): pass\n    await ep.attach(h)\n"
+        "    await ep.request_long_async(1 - ep.rank, h, bytes(8), 0)\n    await ep.block_until(bool)"
+    ): (
+        "conduit.errors.HandlerError: rank 1: handler 'h' (prog.py:2) made no reply to a long-async request of rank 0, "
+        "whose source stays lent until the reply; reply, or send it with request_long"
+    ),
+}
+
+
+@pytest.mark.parametrize("source", VALUES)
+def test_a_wrong_value_is_told_what_to_write(shown, source):
+    assert VALUES[source] in shown(source)
+
+
+def test_a_job_that_asyncio_is_to_begin_is_told_to_begin_it_alone(tmp_path):
+    (tmp_path / "prog.py").write_text(
+        "import asyncio, conduit\nasync def main(ep): pass\nasyncio.run(conduit.run(main, ranks=2))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "prog.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.stderr.splitlines()[-1] == (
+        "programs run on Trio, where nothing of asyncio works: write `conduit.run(main, ranks=2)` by itself: it begins "
+        "the job, and returns when that is over"
+    )
