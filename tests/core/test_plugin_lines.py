@@ -5,8 +5,23 @@ import sys
 
 import pytest
 
+NETWORK = """
+from conduits.loggp import Loggp
+
+class Myring(Loggp):
+    name = "myring"
+
+    def __init__(self, options, setup, world):
+        super().__init__(options, setup, world)
+        self.stations = options.stations
+
+    @classmethod
+    def raw_tables(cls, options):
+        return [options.table]
+"""
 FILES = {
     "myring/__init__.py": "from conduit.contract import Limits\ndef f():\n    return Limits(1, 2, 3, 4)\n",
+    "myring/network.py": NETWORK,
     "myring/helper.py": "async def far(ep, h):\n    await ep.request_short(9, h)\n"
     "async def never(ep):\n    await ep.block_until(lambda: False, what='x')\n",
     "myring/prog.py": "import sys, conduit\nfrom myring import helper\n"
@@ -79,4 +94,22 @@ def test_what_a_plug_in_declares_wrongly_is_shown_with_its_line(shown):
         'File "<string>", line 1, in <module>',
         'File "myring/__init__.py", line 3, in f',
         "conduit.errors.BadRequest: Limits: max_args=1 is not allowed; pass an int of at least 16",
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flags", [(), ("-X", "dev")])
+def test_an_error_of_a_plug_in_s_network_is_shown_from_its_first_line_on(shown, flags):
+    registered = CONDUIT.replace("myring:Myring", "myring.network:Myring")
+    options = "AttributeError: 'LoggpOptions' object has no attribute"
+    command = *flags, "-m", "conduit"
+    assert shown(*command, "raw", "myring", entry_points=registered) == [
+        "Traceback (most recent call last):",
+        'File "myring/network.py", line 13, in raw_tables',
+        f"{options} 'table'",
+    ]
+    assert shown(*command, "testam", "--conduit", "myring", "--sections", "A", entry_points=registered) == [
+        "Traceback (most recent call last):",
+        'File "myring/network.py", line 9, in __init__',
+        f"{options} 'stations'",
     ]
