@@ -226,6 +226,11 @@ def unawaited_anywhere() -> list[CoroutineType[Any, Any, Any]]:
     return [each for each in held if type(each) is CoroutineType and id(each) not in inside and never_ran(each)]
 
 
+def kept_anywhere() -> list[CoroutineType[Any, Any, Any]]:
+    """Return those of them that are calls of this package."""
+    return [each for each in unawaited_anywhere() if _guards_of(each)]
+
+
 def never_ran(coroutine: object) -> bool:
     """Say whether something is a call that was made and has not begun to run."""
     return type(coroutine) is CoroutineType and inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED

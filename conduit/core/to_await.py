@@ -78,6 +78,8 @@ def _in_lambda(function: ast.Lambda, outside: Sequence[ast.AST], call: ast.AST) 
             body = _Awaiting(call).visit(function.body)
             (name,) = _names(function)
             return f"a lambda cannot wait: write `[{_short(body)} for {name} in {_short(given)}]` in the place of `map`"
+        case parent if function.body is call and not isinstance(parent, ast.Call):
+            return "a lambda cannot wait itself: write `await` where the lambda is called"
     names = ", ".join(_names(function))
     made = _short(ast.Await(call)) if isinstance(call, ast.expr) else "await ..."
     if names:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from conduit.contract import World
 from conduit.contract.world import End
-from conduit.core.calls import held_unawaited, unawaited_anywhere
+from conduit.core.calls import held_unawaited, kept_anywhere
 from conduit.core.steps import steps_of
 from conduit.core.written import place
 from conduit.errors import ConduitError, HandlerError
@@ -111,9 +111,9 @@ def _causes(error: BaseException, failed: Iterable[Rank], ranks: Sequence[Rank])
     for part in parts:
         said += [text for text in held_unawaited(part) if not _handed_on(part, text)] + [hint(part)]
     if isinstance(error, Exception):
-        kept = unawaited_anywhere()
-        for each in failed:
-            each.note_kept(kept)
+        if kept := kept_anywhere():
+            for each in failed:
+                each.note_kept(kept)
         del kept
         raised = [part.__cause__ for part in parts if isinstance(part, HandlerError)]
         for part in reversed(parts):  # what a handler has raised before what that became

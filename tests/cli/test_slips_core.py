@@ -55,6 +55,9 @@ UNAWAITED = {
         + "a lambda cannot wait: write `[await x.get_value(r, 0) for r in ...]` before it, and use what that gives"
     ),
     EXTENDED + "f = lambda: x.get_value(0, 0)\n    f() + 1": (
+        NEVER.format("x.get_value(0, 0)", 4) + "a lambda cannot wait itself: write `await` where the lambda is called"
+    ),
+    EXTENDED + "f = lambda: [x.get_value(0, 0)]\n    f()[0] + 1": (
         NEVER.format("x.get_value(0, 0)", 4)
         + "a lambda cannot wait: write `value = await x.get_value(0, 0)` before it, and use that"
     ),

@@ -103,7 +103,8 @@ def test_E4_a_call_that_is_never_awaited_ends_the_job_naming_its_line(on_loggp, 
     call = linecache.getline(__file__, line).partition("note: ")[2].rstrip(",\n")
     assert call.startswith(name)
     assert str(error) == (
-        f"{call} at {__file__}:{line} was called but never awaited, so it did nothing; write `await {call}`"
+        f"{call} at {__file__}:{line} was called but never awaited, so it did nothing; a lambda cannot wait itself: "
+        "write `await` where the lambda is called"
     )
 
 

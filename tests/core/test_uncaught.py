@@ -195,7 +195,7 @@ def test_what_a_job_has_said_of_an_error_is_not_said_once_more_of_its_lines(scri
     lines = script(source)
     assert places(lines) == ['File "script.py", line 3, in <module>', 'File "script.py", line 2, in main']
     assert sum("programs run on Trio, where nothing of asyncio works" in line for line in lines) == 1
-    assert lines[-1].startswith("programs run on Trio, where nothing of asyncio works: write `send, receive = ")
+    assert lines[-1].startswith("programs run on Trio, where nothing of asyncio works: write `await ep.block_until(")
 
 
 def test_the_whole_traceback_is_shown_where_that_is_wanted(script, monkeypatch):
