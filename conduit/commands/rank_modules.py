@@ -1,4 +1,4 @@
-"""The modules of one program, one for each rank, under one name."""
+"""The modules of one program, one for each rank, and what stands for them in `sys.modules`."""
 
 from __future__ import annotations
 
@@ -10,35 +10,51 @@ from typing import Any
 from conduit.core.checked_call import CURRENT
 
 
-class RankModules(ModuleType):
-    """What stands in `sys.modules` for the modules of all ranks: the running rank finds its own in it.
-
-    Pickle and dataclasses look for a class by the name of its module.  So an object that travels to another rank is
-    there of the class that the program of that rank has, as it is where ranks are processes.
+class RankModules:
+    """The modules of a program's ranks, each under a name with its rank while the job runs.
 
     Args:
         file: the program.
     """
 
     def __init__(self, file: Path) -> None:
-        super().__init__(_name(file))
-        self.__file__ = str(file)
-        self._modules_of_ranks: dict[int, ModuleType] = {}
-        self._stood_before = sys.modules.get(self.__name__)
-        sys.modules[self.__name__] = self
+        self._file = file
+        self._modules: dict[int, ModuleType] = {}
+        self._names: list[str] = []
 
     def new(self, rank: int) -> ModuleType:
         """Return a new module for a rank."""
-        module = self._modules_of_ranks[rank] = ModuleType(self.__name__)
-        module.__file__, module.__package__ = self.__file__, ""
+        name = f"{self._file.stem.replace('.', '_')}_rank{rank}"
+        module = self._modules[rank] = ModuleType(name)
+        module.__file__ = str(self._file)
+        module.__package__ = ""  # it is in none
+        sys.modules[name] = _StandIn(name, rank, self._modules)
+        self._names.append(name)
         return module
 
     def close(self) -> None:
-        """Let the name stand for what it stood for before."""
-        if self._stood_before is None:
-            sys.modules.pop(self.__name__, None)
-        else:
-            sys.modules[self.__name__] = self._stood_before
+        """Forget the names."""
+        for name in self._names:
+            sys.modules.pop(name, None)
+
+
+class _StandIn(ModuleType):
+    """Stands in `sys.modules` for the module of a rank; another rank that runs finds its own in it.
+
+    Pickle and dataclasses look for a class by the name of its module.  So an object that travels to another rank is
+    there of the class that the program of that rank has, as it is where ranks are processes.  Where no rank runs, as in
+    the threads of `multiprocessing.Pool`, it is the module whose name it has.
+
+    Args:
+        name: of the module.
+        rank: whose it is.
+        modules: of all ranks.
+    """
+
+    def __init__(self, name: str, rank: int, modules: dict[int, ModuleType]) -> None:
+        super().__init__(name)
+        self._rank_of_name = rank
+        self._modules_of_ranks = modules
 
     def __getattr__(self, name: str) -> Any:
         """Return what the program of the running rank has under a name."""
@@ -49,16 +65,8 @@ class RankModules(ModuleType):
 
     @property
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
-        """The globals of the rank that runs; where none does, of the first one."""
-        modules = self._modules_of_ranks
+        """The globals of the rank that runs; where none does, of the rank whose name it has."""
         endpoint = CURRENT.get()
-        rank = next(iter(modules), -1) if endpoint is None else endpoint.rank
-        return vars(modules[rank]) if rank in modules else {}
-
-
-def _name(file: Path) -> str:
-    """Return the name by which a program would be imported; where others may import another module by it, a new one."""
-    name = file.stem.replace(".", "_")
-    known = sys.modules.get(name)
-    taken = name in sys.stdlib_module_names or (known is not None and getattr(known, "__file__", "") != str(file))
-    return f"{name}_program" if taken else name
+        modules = self._modules_of_ranks
+        running = None if endpoint is None else modules.get(endpoint.rank)
+        return vars(modules[self._rank_of_name] if running is None else running)
