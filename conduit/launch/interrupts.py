@@ -129,7 +129,7 @@ def insist(job: Interrupted) -> None:
         _thread.start_new_thread(wait, ())  # by itself, as in `_tried_again`
         handler(number, frame)
 
-    _handle(signal.SIGINT, noted)
+    signal.signal(signal.SIGINT, noted)
 
 
 def _end_process(number: int) -> None:
@@ -141,22 +141,10 @@ def _end_process(number: int) -> None:
     signal.raise_signal(number)
 
 
-_Handler = Callable[[int, FrameType | None], object]
-_HANDLERS: dict[int, _Handler] = {}
-"""What of this file handled each signal last."""
-
-
-def _handle(number: int, handler: _Handler) -> None:
-    """Let a function handle a signal, in this process alone."""
-    _HANDLERS[number] = handler
-    signal.signal(number, handler)
-
-
 def _leave_to_python() -> None:
     """Let a process that the program has forked be ended by signals as any other: it is no part of the job."""
-    for number, handler in _HANDLERS.items():
-        if signal.getsignal(number) is handler:
-            default = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+    for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
+        if getattr(signal.getsignal(number), "__module__", "") == __name__:
             signal.signal(number, default)
 
 
@@ -181,7 +169,7 @@ def terminable() -> Iterator[None]:
         heard = signal.getsignal(signal.SIGINT) not in (None, signal.SIG_IGN, signal.SIG_DFL)
         signal.raise_signal(signal.SIGINT if heard else number)  # a shell has its background ignore Ctrl-C
 
-    _handle(signal.SIGTERM, end)
+    signal.signal(signal.SIGTERM, end)
     try:
         yield
     except KeyboardInterrupt as error:
@@ -207,7 +195,7 @@ def collected() -> Iterator[list[int]]:
     if before[signal.SIGINT] is not signal.default_int_handler:
         del before[signal.SIGINT]
     for number in before:
-        _handle(number, lambda number, _: came.append(number))
+        signal.signal(number, lambda number, _: came.append(number))
     try:
         yield came
     finally:

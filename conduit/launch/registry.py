@@ -300,18 +300,24 @@ def _problem(name: str, found: Any) -> str:
         return f"the class is named {getattr(found, 'name', 'nothing')!r}; set name = {name!r} in it"
     if found.chooser:
         return "" if found.variants() else f"it has chooser = {found.chooser!r} but no variants; return their names"
-    options = getattr(found, "Options", None)
+    return _problem_of_class(found)
+
+
+@functools.cache  # every job asks it
+def _problem_of_class(cls: type[Conduit]) -> str:
+    """Return why a conduit of the right name cannot be used, "" where it can."""
+    options = getattr(cls, "Options", None)
     if not (isinstance(options, type) and attrs.has(options)):
         return f"its Options are {options!r}; write a class decorated with attrs.frozen(kw_only=True)"
-    if problem := options_problem(options, simulated=found.simulated):
+    if problem := options_problem(options, simulated=cls.simulated):
         return f"its Options, the class {options.__name__}, {problem}"
     option, problem = declaration_problem(options)
     if problem:
         return f"option {option!r}{problem}{_declared_at(options, option)}"
-    missing = sorted(getattr(found, "__abstractmethods__", ()))
+    missing = sorted(getattr(cls, "__abstractmethods__", ()))
     if missing:
         return f"the class lacks {', '.join(missing)}; define what a conduit must have"
-    return _problem_of_constants(found.constants) or _problem_of_limits(found)
+    return _problem_of_constants(cls.constants) or _problem_of_limits(cls)
 
 
 def _problem_of_constants(constants: Sequence[object]) -> str:
@@ -324,7 +330,6 @@ def _problem_of_constants(constants: Sequence[object]) -> str:
     return ""
 
 
-@functools.cache
 def _problem_of_limits(cls: type[Conduit]) -> str:
     what = "Options()"
     try:
