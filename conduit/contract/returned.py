@@ -29,7 +29,10 @@ def _several(kind: type) -> Callable[[Any], bool]:
 
 def is_counts(found: Any) -> bool:
     """Say whether something is a mapping of names to whole numbers."""
-    return isinstance(found, Mapping) and all(isinstance(value, Integral) for value in found.values())
+    if not isinstance(found, dict | Mapping):
+        return False
+    # The first says it of most, in one step.
+    return {int}.issuperset(map(type, found.values())) or all(isinstance(each, Integral) for each in found.values())
 
 
 _COUNT = Returns(lambda found: found is None or (isinstance(found, int) and found > 0), "an int of at least 1, or None")

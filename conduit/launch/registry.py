@@ -107,17 +107,17 @@ class Spec:
         """What its ranks are, and so how its jobs are started."""
         return self.cls.rank_kind
 
-    @property
+    @functools.cached_property  # all ranks ask
     def limits(self) -> Limits:
         """What one message may carry under these options."""
         return self.cls.limits(self.options)
 
-    @property
+    @functools.cached_property  # all ranks ask
     def costs(self) -> Costs:
         """What a message costs under these options, as far as the network says."""
         return self.cls.costs(self.options)
 
-    @property
+    @functools.cached_property  # all ranks ask
     def library_costs(self) -> Mapping[str, float]:
         """What calls of a vendor's libraries cost beside that, by their names."""
         return self.cls.library_costs(self.options)

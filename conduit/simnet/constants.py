@@ -7,7 +7,7 @@ below are what its hardware uses.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, NoReturn
 
 from conduit.contract import Constant
 from conduit.sim.labels import Named, NamedRate
@@ -51,22 +51,21 @@ def named_rate(rate: int, name: str) -> int:
     return NamedRate.of(rate, name) if _named else rate
 
 
-def _factor(constant: Constant, factors: Mapping[str, int], what: str) -> int:
-    """Return what a value is to be multiplied by."""
-    if constant.unit not in factors:
-        units = " or ".join(map(repr, factors))
-        raise TypeError(f"{constant.name} is in {constant.unit!r}, no {what}; its unit must be {units}")
-    return factors[constant.unit]
+def _no_such(constant: Constant, factors: Mapping[str, int], what: str) -> NoReturn:
+    units = " or ".join(map(repr, factors))
+    raise TypeError(f"{constant.name} is in {constant.unit!r}, no {what}; its unit must be {units}")
 
 
 def ps(constant: Constant) -> int:
     """Return a time in picoseconds."""
-    return named(round(number(constant) * _factor(constant, _PS, "time")), constant.name)
+    factor = _PS.get(constant.unit) or _no_such(constant, _PS, "time")
+    return named(round(number(constant) * factor), constant.name)
 
 
 def bytes_per_s(constant: Constant) -> int:
     """Return a rate in bytes per second."""
-    return named_rate(round(number(constant) * _factor(constant, _BYTES_PER_S, "rate")), constant.name)
+    factor = _BYTES_PER_S.get(constant.unit) or _no_such(constant, _BYTES_PER_S, "rate")
+    return named_rate(round(number(constant) * factor), constant.name)
 
 
 def whole(constant: Constant) -> int:
