@@ -124,9 +124,18 @@ class Endpoint:
         "sleep": "write `await ep.compute(seconds)`",
         **dict.fromkeys(("AMPoll", "probe", "iprobe"), "write `await ep.poll()`"),
         **dict.fromkeys(("AMGetMsgSource", "source", "get_source"), "write `token.rank`, in a handler"),
-        "AMRequestShort": "write `await ep.request_short(dest, handler, *args)`",
-        "AMRequestMedium": "write `await ep.request_medium(dest, handler, payload, *args)`",
-        "AMRequestLong": "write `await ep.request_long(dest, handler, payload, offset, *args)`",
+        **dict.fromkeys(
+            ("AMRequestShort", "send_short", "am_short", "short"),
+            "write `await ep.request_short(dest, handler, *args)`",
+        ),
+        **dict.fromkeys(
+            ("AMRequestMedium", "send_medium", "am_medium", "medium"),
+            "write `await ep.request_medium(dest, handler, payload, *args)`",
+        ),
+        **dict.fromkeys(
+            ("AMRequestLong", "send_long", "am_long", "long"),
+            "write `await ep.request_long(dest, handler, payload, offset, *args)`",
+        ),
         **dict.fromkeys(("AMReplyShort", "reply_short"), "write `token.reply_short(handler, *args)`, in a handler"),
         **dict.fromkeys(
             ("AMReplyMedium", "reply_medium"), "write `token.reply_medium(handler, payload, *args)`, in a handler"

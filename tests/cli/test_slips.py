@@ -605,6 +605,9 @@ LINES = {
         "Token has no reply; write `token.reply_short(handler, *args)`, with bytes `token.reply_medium(handler, "
         "payload, *args)`"
     ),
+    CORE + "await ep.send_short(1, h, 1)": (
+        "Endpoint has no send_short; write `await ep.request_short(dest, handler, *args)`"
+    ),
     CORE + "await ep.gasnet_AMRequestShort2(1, h, 1)": (
         "Endpoint has no gasnet_AMRequestShort2; write `await ep.request_short(dest, handler, *args)`"
     ),
