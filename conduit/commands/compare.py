@@ -34,7 +34,7 @@ from conduit.seeing.comparison import (
     results_of,
 )
 from conduit.seeing.comparison.pages import most_changed, summary
-from conduit.seeing.comparison.results import from_json
+from conduit.seeing.comparison.results import cut_short, from_json
 from conduit.seeing.pictures import Picture, check_drawing, draw
 from conduit.words import like, many
 
@@ -283,6 +283,8 @@ def _write(results: Sequence[BenchmarkResult], out: Path, calls: Sequence[str]) 
     console = make_console()
     for picture, _ in made:
         print_text(console, f"{picture.name}: {picture.title}")
+    if missing := cut_short(results):
+        print_text(console, missing)
     print_text(console, f"wrote {out / 'compare.html'}, results.json and {_count(made)}")
 
 
@@ -319,9 +321,12 @@ def _differ(files: tuple[Path, Path], out: Path | None) -> int:
         titles = ("conduit", "operation", "bytes", "first us", "second us", "ratio")
         print_table(console, grid(titles, map(_cells, shown), right=range(2, 6)))
     print_text(console, summary(found, alone))
+    if missing := cut_short([*first, *second]):
+        print_text(console, missing)
     if out is not None:
         made = _drawn(ratio_pictures(found), _folder(out))
-        _save(out / "diff.html", difference_page(found, alone, made, (str(files[0]), str(files[1]))).encode())
+        names = (str(files[0]), str(files[1]))
+        _save(out / "diff.html", difference_page(found, alone, made, names, missing).encode())
         print_text(console, f"wrote {out / 'diff.html'} and {_count(made)}")
     return 0
 

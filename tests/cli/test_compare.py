@@ -90,6 +90,24 @@ def test_what_was_measured_before_ctrl_c_is_kept(command, tmp_path, monkeypatch)
     assert out.endswith(f"wrote {folder / 'compare.html'}, results.json and 2 pictures (svg and png)\n")
     found = json.loads((folder / "results.json").read_text())
     assert [len(each["records"]) for each in found] == [4, 1]  # of four rows each
+    missing = "Ctrl-C has ended testam on sci: what would have followed is missing."
+    assert missing in out.splitlines()
+    assert missing in (folder / "compare.html").read_text()
+    again = command("compare", "--from", str(folder / "results.json"), "--out", str(tmp_path / "again")).out
+    assert missing in again.splitlines()
+
+
+def test_a_conduit_that_was_interrupted_is_labelled_so(command, tmp_path):
+    whole, broken = of(trip_64=1.0, trip_128=2.0), of(conduit="loggp", trip_64=1.0)
+    broken = from_json({**broken.content, "interrupted": True})
+    assert {picture.groups for picture in pictures([whole, broken])} == {("sci", "loggp (interrupted)")}
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    first.write_text(json.dumps(whole.content))
+    second.write_text(json.dumps({**broken.content, "conduit": "sci"}))
+    out = command("compare", "--diff", str(first), str(second), "--out", str(tmp_path / "diff")).out
+    missing = "Ctrl-C has ended testam on sci: what would have followed is missing."
+    assert missing in out.splitlines()
+    assert missing in (tmp_path / "diff" / "diff.html").read_text()
 
 
 def of(program="testam", conduit="sci", *, ranks=2, swept=None, **rows):

@@ -7,7 +7,7 @@ from typing import Any
 
 from conduit.options import value_text
 from conduit.seeing.comparison.differences import Difference
-from conduit.seeing.comparison.results import BenchmarkResult, labelled
+from conduit.seeing.comparison.results import BenchmarkResult, cut_short, labelled
 from conduit.seeing.pictures import Page, Picture
 from conduit.words import many
 
@@ -32,6 +32,8 @@ def comparison_page(
         own = [result for result in results if result.program == program]
         page.heading(program)
         page.text(_about(own))
+        if missing := cut_short(own):
+            page.text(missing)
         for picture, svg in made:
             if picture.title.startswith(f"{program}: "):
                 page.picture(svg, picture.title)
@@ -79,7 +81,11 @@ def _tuple(value: object) -> object:
 
 
 def difference_page(
-    found: Sequence[Difference], alone: int, made: Sequence[tuple[Picture, bytes]], files: tuple[str, str]
+    found: Sequence[Difference],
+    alone: int,
+    made: Sequence[tuple[Picture, bytes]],
+    files: tuple[str, str],
+    missing: str = "",
 ) -> str:
     """Return the page of two files' ratios.
 
@@ -88,9 +94,10 @@ def difference_page(
         alone: how many blocks only one has.
         made: the pictures and their SVG.
         files: names of the files.
+        missing: what they lack for an interruption, in a sentence.
     """
     page = Page("conduit compare --diff")
-    page.text(f"First {files[0]}, second {files[1]}. {summary(found, alone)}")
+    page.text(f"First {files[0]}, second {files[1]}. {summary(found, alone)}{missing and f' {missing}'}")
     for picture, svg in made:
         page.picture(svg, picture.title)
     page.heading("What differs most")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,7 @@ class BenchmarkResult:
         options: of the conduit, all.
         parameters: of the benchmark.
         swept: option, value, and the spec without it, where it is one of a sweep.
+        interrupted: whether Ctrl-C has ended it, so that what followed is missing.
         content: the JSON that it is made of.
     """
 
@@ -68,6 +69,7 @@ class BenchmarkResult:
     options: Mapping[str, object] = attrs.field(factory=dict)
     parameters: Mapping[str, object] = attrs.field(factory=dict)
     swept: tuple[str, str, str] | None = None
+    interrupted: bool = False
     content: Mapping[str, Any] = attrs.field(factory=dict)
 
     def to_json(self) -> str:
@@ -152,6 +154,7 @@ def from_json(content: Mapping[str, Any]) -> BenchmarkResult:
         options=dict(content.get("options", {})),
         parameters=dict(content.get("parameters", {})),
         swept=None if swept is None else (str(swept["option"]), str(swept["value"]), str(swept["conduit"])),
+        interrupted=bool(content.get("interrupted", False)),
         content=content,
     )
 
@@ -177,10 +180,22 @@ def _run(content: Mapping[str, Any]) -> Row:
 
 
 def labelled(results: Sequence[BenchmarkResult]) -> list[BenchmarkResult]:
-    """Return results of one program with labels that differ: by spec, else by ranks too, else by number."""
+    """Return results of one program with labels that differ: by spec, else by ranks too, else by number.
+
+    Those of results that were interrupted say so.
+    """
     labels = [result.conduit for result in results]
     if len(set(labels)) < len(labels):
         labels = [f"{result.conduit}, {many(result.ranks, 'rank')}" for result in results]
     if len(set(labels)) < len(labels):
         labels = [f"({number}) {label}" for number, label in enumerate(labels, 1)]
-    return [attrs.evolve(result, label=label) for result, label in zip(results, labels, strict=True)]
+    return [
+        attrs.evolve(result, label=f"{label} (interrupted)" if result.interrupted else label)
+        for result, label in zip(results, labels, strict=True)
+    ]
+
+
+def cut_short(results: Iterable[BenchmarkResult]) -> str:
+    """Say in a sentence which results were interrupted; "" where none was."""
+    named = dict.fromkeys(f"{result.program} on {result.conduit}" for result in results if result.interrupted)
+    return f"Ctrl-C has ended {' and '.join(named)}: what would have followed is missing." if named else ""
