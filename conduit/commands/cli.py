@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from cyclopts import App, CycloptsError, Parameter
 
 from conduit.commands.help_texts import RunningText
-from conduit.commands.wrong_call import explain
+from conduit.commands.wrong_call import explain, in_options
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
 from conduit.launch import interrupts, output, starting, terminal
 from conduit.launch.complaints import complain_of
@@ -86,8 +86,9 @@ def _drop_output() -> None:
 
 def _say(name: str, exc: ConduitError) -> int:
     """Tell the user what went wrong; an error with notes comes out of a running job, not from the call."""
-    complain_of(name, exc)
-    wrong_call = isinstance(exc, BadRequest | UnknownConduit) and not getattr(exc, "__notes__", ())
+    noted = getattr(exc, "__notes__", ())
+    complain_of(name, exc, in_options if str(exc).startswith("run: ") and not noted else str)
+    wrong_call = isinstance(exc, BadRequest | UnknownConduit) and not noted
     return WRONG_CALL if wrong_call else FAILED
 
 

@@ -1,5 +1,6 @@
 """What a user is told where the command line cannot take a word: the command, the word, what to do."""
 
+import re
 from collections.abc import Iterator
 from itertools import chain
 from shlex import join
@@ -25,8 +26,23 @@ _OF_RUN = {"report": "--report DIR", "trace": "--trace FILE", "stats": "--stats"
 _RANKS = frozenset({"--threads", "--nprocs", "--np", "--pes", "--processes"})
 """What other programs and front ends call ranks."""
 
+_ARGUMENT = re.compile(r"\b(conduit|ranks|ranks_per_host|segment|time_limit|stall_limit)=('[^']*'|[\w.+-]*\w)")
+"""An argument of `conduit.run` as its refusals name it."""
+
 _SHORT = {"-c": "--conduit"}
 """What other programs have a letter for."""
+
+
+def in_options(text: str) -> str:
+    """Put what `conduit.run` refuses in words of the command line: `--stall-limit 2` for `stall_limit=2.0`."""
+    plain = text.split("`")  # what is to be written stays as it is
+    plain[::2] = [_ARGUMENT.sub(_as_option, each) for each in plain[::2]]
+    return "`".join(plain)
+
+
+def _as_option(argument: re.Match[str]) -> str:
+    value = argument[2].strip("'").removesuffix(".0")
+    return f"--{argument[1].replace('_', '-')} {value}"
 
 
 def explain(name: str, error: CycloptsError) -> str:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import ast
 import linecache
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from types import CodeType
+from typing import Any
 
 SHOWN = 60
 """Characters of a call that a message has room for; a longer one is shown without its arguments."""
 
 _CELL = re.compile(r"<ipython-input-(\d+)-\w+>")
+_OF_NOTEBOOK = "ipykernel_"
+"""In the names of files that notebooks give their cells; there are no such files."""
 
 
 def place(code: CodeType, lasti: int) -> str:
@@ -22,7 +26,15 @@ def place(code: CodeType, lasti: int) -> str:
 def at(file: str, number: int) -> str:
     """Return how a line is named: ``prog.py:4``; one of IPython's as its tracebacks do, ``Cell In[9], line 2``."""
     cell = _CELL.fullmatch(file)
-    return f"Cell In[{cell[1]}], line {number}" if cell else f"{file}:{number}"
+    name = f"Cell In[{cell[1]}]" if cell else _of_notebook(file) if _OF_NOTEBOOK in file else ""
+    return f"{name}, line {number}" if name else f"{file}:{number}"
+
+
+def _of_notebook(file: str) -> str:
+    """Return how a notebook names a cell in its own tracebacks, "" for what is none of its cells."""
+    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    found = None if shell is None else shell.compile.format_code_name(file)
+    return " ".join(found) if found else ""
 
 
 def nodes(code: CodeType) -> Iterator[ast.AST]:

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import attrs
 
+from conduit.core import written
 from conduit.launch import output, terminal
 from conduit.launch.launchers import StartedTogether, started_together
 from conduit.launch.reports.folders import is_of_project
@@ -121,7 +122,7 @@ def _place() -> str:
     frame, _ = program_frame()
     if frame is None or is_of_project(frame.f_code.co_filename):
         return ""
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    return written.at(frame.f_code.co_filename, frame.f_lineno)
 
 
 # -- who looks ------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Protocol
 
+from conduit.core import written
 from conduit.core.checked_call import CURRENT
 from conduit.launch import terminal
 from conduit.launch.loops import program_frame
@@ -118,7 +119,11 @@ def insist(job: Interrupted) -> None:
         job.call(look)
         if not came:
             frame = program_frame(sys._current_frames().get(worker))
-            at = "" if frame is None else f" at {frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
+            at = (
+                ""
+                if frame is None
+                else f" at {written.at(frame.f_code.co_filename, frame.f_lineno)} in {frame.f_code.co_name}"
+            )
             say(_ALL_CAUGHT.format(at and f", and is{at}"))
 
     def noted(number: int, frame: FrameType | None) -> None:

@@ -31,6 +31,7 @@ from conduit.launch.life import Main
 from conduit.launch.observing import observers_of
 from conduit.launch.processes import copies
 from conduit.launch.registry import parse_spec
+from conduit.launch.reports.folders import is_own
 from conduit.launch.result import Result
 from conduit.launch.tracebacks import program_frame, trim_tracebacks
 from conduit.launch.tracing import timeline_of
@@ -165,7 +166,19 @@ def _check_place() -> None:
             else 'run: called while a rank runs; put what starts a job under `if __name__ == "__main__":`, which '
             "`conduit run` does not execute, because it calls main by itself; for a job inside a job, "
             "`await conduit.run_async(...)`"
+            if _in_a_module()
+            else "run: called while a rank runs; a job inside a job is `await conduit.run_async(...)`"
         )
+
+
+def _in_a_module() -> bool:
+    """Say whether it is a module that begins a job, as it is imported."""
+    frame, _ = program_frame()
+    while frame is not None and not is_own(frame.f_code.co_filename):
+        if frame.f_code.co_name == "<module>":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _prepare(

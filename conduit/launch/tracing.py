@@ -19,6 +19,7 @@ from conduit.launch.registry import Spec
 from conduit.launch.reports.folders import is_own
 from conduit.launch.tasks import program_place
 from conduit.launch.terminal import tell_written
+from conduit.seeing.pictures import Several
 from conduit.seeing.report import ReportRecording, RunReport, SimulatedReportRecording
 from conduit.seeing.timeline import ChromeTrace, Recording, Timeline
 
@@ -65,9 +66,9 @@ def reporting(program: str = "the program") -> Iterator[list[RunReport]]:
         program: what runs, for titles.
 
     Yields:
-        The reports, in the order in which the jobs start.
+        The reports, in the order in which the jobs start; a cell of a notebook shows all of them.
     """
-    reports: list[RunReport] = []
+    reports: list[RunReport] = Several()
 
     def make(spec: Spec, setup: JobSetup) -> ReportRecording:
         reports.append(RunReport(report_recording(spec, setup), program))

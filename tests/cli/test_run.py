@@ -566,6 +566,12 @@ def test_a_script_that_starts_a_job_by_itself_is_told_how_to_be_run(run):
     )
 
 
+def test_a_job_inside_a_job_is_told_apart_from_a_script_that_is_run(run):
+    _, _, err = run("import conduit\nasync def inner(ep): pass\nasync def main(ep): conduit.run(inner)")
+    assert "run: called while a rank runs; a job inside a job is `await conduit.run_async(...)`" in err
+    assert "__main__" not in err
+
+
 def test_missing_file(command):
     status, _, err = command("run", "no_such_file.py")
     assert status == 2

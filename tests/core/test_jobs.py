@@ -1,7 +1,9 @@
 """Jobs beside other things: in threads, under asyncio, inside a Trio program, two at once."""
 
 import asyncio
+import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
 import trio
@@ -187,3 +189,16 @@ def test_a_cell_of_ipython_is_named_as_its_tracebacks_name_it():
     with pytest.raises(conduit.Deadlock, match=r"Cell In\[9\], line 2 in main: waits for nothing") as caught:
         conduit.run(names["main"], ranks=1)
     assert "ipython-input" not in str(caught.value)
+
+
+def test_a_cell_of_a_notebook_is_named_as_its_tracebacks_name_it(monkeypatch):
+    """Only the shell knows which cell it is: the file's name is made of the cell's text."""
+    names, file = {}, "/tmp/ipykernel_22386/898916762.py"
+    compiler = SimpleNamespace(format_code_name=lambda name: ("Cell", "In[4]") if name == file else None)
+    shell = SimpleNamespace(get_ipython=lambda: SimpleNamespace(compile=compiler))
+    monkeypatch.setitem(sys.modules, "IPython", shell)
+    text = "async def main(ep):\n    await ep.block_until(lambda: False, what='nothing')"
+    exec(compile(text, file, "exec"), names)
+    with pytest.raises(conduit.Deadlock, match=r"Cell In\[4\], line 2 in main: waits for nothing") as caught:
+        conduit.run(names["main"], ranks=1)
+    assert "ipykernel" not in str(caught.value)

@@ -116,7 +116,7 @@ async def main(ep):
 def test_a_limit_in_virtual_time_is_refused(shell):
     done = shell.conduit("run", shell.file(STUCK), "--stall-limit", "2")
     assert done.status == 2
-    assert "stall_limit=2.0 is for ranks that are processes" in done.err
+    assert "--stall-limit 2 is for ranks that are processes, and those of --conduit sci are tasks" in done.err
     assert "a deadlock is found at once" in done.err
 
 

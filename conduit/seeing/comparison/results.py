@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from conduit.errors import BadRequest
-from conduit.seeing.pictures import Table, shown
+from conduit.seeing.pictures import Several, Table, shown
 from conduit.words import many
 
 _REMEDY = "give a file that --json of a benchmark or of conduit run has written"
@@ -99,13 +99,15 @@ class BenchmarkResult:
 def read_results(path: Path | str) -> list[BenchmarkResult]:
     """Read what `--json` of a benchmark or of `conduit run` has written, for a program or a notebook.
 
+    A cell of a notebook shows all of the list.
+
     Args:
         path: the file.
 
     Raises:
         BadRequest: it cannot be read, or holds no results.
     """
-    return _read("read_results:", Path(path))
+    return Several(_read("read_results:", Path(path)))
 
 
 def results_of(option: str, path: Path) -> list[BenchmarkResult]:

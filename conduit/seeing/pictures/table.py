@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from html import escape
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 
 from conduit.errors import ConduitError
 from conduit.words import to_install
+
+_T = TypeVar("_T")
 
 
 @attrs.frozen
@@ -61,6 +63,13 @@ class Table:
                 f"{call} needs pandas, which is not installed; install it with: {to_install('frame')}"
             ) from None
         return pandas.DataFrame(list(self.rows), columns=list(self.columns))
+
+
+class Several(list[_T]):
+    """What a cell of a notebook shows one below the other."""
+
+    def _repr_html_(self) -> str:
+        return "\n".join(getattr(each, "_repr_html_")() for each in self)  # noqa: B009  it is no name of a type
 
 
 def number(value: float) -> str:

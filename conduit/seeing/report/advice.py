@@ -246,12 +246,12 @@ def _short_messages(found: Profile) -> list[Advice]:
         return []
     most = max(ranks, key=lambda rank: (found.accounts[rank].overhead, -rank))
     busy, count = found.accounts[most].overhead, counts[most]
+    size = many(round(nbytes[most] / count), "byte")
     like = f", like {many(len(ranks) - 1, 'other rank')}," if ranks[1:] else ""
     return [
         Advice(
             f"Rank {most}{like} spends {_part(busy / found.working)} in sending and receiving, not in waits: {count} "
-            f"messages of {nbytes[most] / count:.0f} bytes on the average, {_us(busy / count)} of its processor for "
-            "each.",
+            f"messages of {size} on the average, {_us(busy / count)} of its processor for each.",
             "Send fewer and larger messages: a short one takes its ranks about as long as one of some hundred bytes.",
             busy / found.working,
         )
