@@ -1,6 +1,7 @@
 """Drawings that are written as SVG: well formed, escaped, everything inside, no text over another."""
 
 import itertools
+from collections import Counter
 from xml.etree import ElementTree
 
 import pytest
@@ -163,3 +164,41 @@ def test_no_arrow_crosses_a_text(spec):
     assert len(labels) == len(spans)
     for base in labels:
         assert not any(begin < base + 3 and base - 10 < end for begin, end in spans)
+
+
+async def crowd(ep, turns):
+    """Rank 0 answers all the time, the others wait for answers most of theirs; every span is short."""
+    answered = 0
+
+    def ask(token):
+        token.reply_short(answer)
+
+    def answer(token):
+        nonlocal answered
+        answered += 1
+
+    await ep.attach(ask, answer)
+    for turn in range(turns):
+        await ep.request_short(0, ask)
+        await ep.block_until(lambda turn=turn: answered > turn)
+    await ep.block_until(lambda: ep.rank or answered == turns)
+
+
+@pytest.mark.parametrize("network", ["loggp", "sci"])
+def test_a_timeline_of_short_spans_shows_what_fills_most_of_each_stretch(network):
+    trace = conduit.run(crowd, 1200, ranks=6, conduit=network, trace=True).trace
+    drawn = trace.svg()
+    assert not overlaps(drawn)
+    assert any("is drawn as what fills most of that time" in text for text, _ in texts(drawn))
+    tree = ElementTree.fromstring(drawn)
+    keys = [each.get("fill") for each in tree.iter(f"{NAMES}rect") if each.get("height") == "14"]
+    names = [text for text, _ in texts(drawn) if text in ("overhead of messages", "handlers", "polling", "blocked")]
+    shades = dict(zip(names, keys, strict=True))
+    rows = {}
+    for each in tree.iter(f"{NAMES}rect"):
+        if each.get("height") == "20":
+            row = rows.setdefault(each.get("y"), Counter())
+            row[each.get("fill")] += float(each.get("width"))
+    for account, row in zip(trace.accounts(), rows.values(), strict=True):
+        most = {"overhead of messages": account.overhead, "handlers": account.handlers, "blocked": account.blocked}
+        assert row.most_common(1)[0][0] == shades[max(most, key=most.get)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from conduit.seeing.pictures.svg import Svg, width_of
 from conduit.seeing.timeline.recording import NEVER, Recording
@@ -25,6 +27,21 @@ _NAMES = {
 }  # fmt: skip
 
 
+class _Stretch(NamedTuple):
+    """What a CPU does for a while.
+
+    Attributes:
+        begin, end: when, picoseconds.
+        shade: how it is drawn.
+        mixed: whether other things fill a smaller part of it.
+    """
+
+    begin: int
+    end: int
+    shade: str
+    mixed: bool = False
+
+
 def draw_timeline(recording: Recording, begin: int | None = None, end: int | None = None) -> str:
     """Return a picture of a job that is over as SVG.
 
@@ -43,12 +60,14 @@ def draw_timeline(recording: Recording, begin: int | None = None, end: int | Non
     drawing = Svg(_WIDTH, bottom + 78, f"what {many(recording.ranks, 'rank')} on {recording.conduit} did, and when")
     drawing.text(16, 24, f"{many(recording.ranks, 'rank')} on {recording.conduit}", size=15, bold=True)
     used: dict[str, None] = {}
+    mixed = False
     for rank in range(recording.ranks):
         y = top + _ROW * rank
         drawing.text(16, y + _BAR / 2 + 5, f"rank {rank}", size=_SMALL)
         drawing.line([(_LEFT, y + _BAR / 2), (_WIDTH - 16, y + _BAR / 2)], thin=True)
-        for start, stop, shade in _stretches(recording, rank, first, last):
+        for start, stop, shade, is_mixed in _stretches(recording, rank, first, last):
             used[shade] = None
+            mixed = mixed or is_mixed
             drawing.area(_LEFT + (start - first) * scale, y, (stop - start) * scale, _BAR, shade)
     messages = _messages(recording, first, last)
     if len(messages) > _MOST_LINES:
@@ -64,6 +83,11 @@ def draw_timeline(recording: Recording, begin: int | None = None, end: int | Non
     _axis(drawing, bottom, first, last, scale)
     if high:
         _axis(drawing, top - 5, first, last, scale, above=True)
+    if mixed:
+        shortest = (
+            f"what is shorter than {(last - first) / _STRETCHES / 1e6:,.3g} µs is drawn as what fills most of that time"
+        )
+        drawing.text(_LEFT, bottom + 36, shortest, size=_SMALL)
     x = _LEFT
     for shade, name in _NAMES.items():
         if shade in used:
@@ -77,21 +101,57 @@ def _started(recording: Recording, rank: int) -> int:
     return max((span.end for span in recording.cpu[rank] if span.why == "start"), default=0)
 
 
-def _stretches(recording: Recording, rank: int, first: int, last: int) -> Iterator[tuple[int, int, str]]:
-    """Yield what a CPU does between two times, what is too short to be seen with what is before it."""
+def _stretches(recording: Recording, rank: int, first: int, last: int) -> Iterator[_Stretch]:
+    """Yield what a CPU does between two times: what is too short to be seen is put together by what fills most."""
     least = (last - first) // _STRETCHES
-    open_: list[tuple[int, int, str]] = []
+    open_: _Stretch | None = None
+    for each in _put_together(_spans(recording, rank, first, last), least):
+        same = open_ is not None and open_.shade == each.shade
+        # A short one is alone: what follows it is long, or much later.
+        if open_ and each.begin - open_.end <= least and (same or each.end - each.begin < least):
+            open_ = _Stretch(open_.begin, each.end, open_.shade, open_.mixed or each.mixed or not same)
+            continue
+        if open_:
+            yield open_
+        open_ = each
+    if open_:
+        yield open_
+
+
+def _spans(recording: Recording, rank: int, first: int, last: int) -> Iterator[_Stretch]:
+    """Yield what a CPU does between two times, as it is recorded."""
     for begin, end, why in recording.cpu[rank]:
         begin, end = max(begin, first), min(end, last)
-        if begin >= end:
-            continue
-        shade = _SHADES.get(why, "warm")
-        if open_ and begin - open_[-1][1] <= least and (open_[-1][2] == shade or end - begin < least):
-            start, _, before = open_.pop()
-            open_.append((start, end, before))
+        if begin < end:
+            yield _Stretch(begin, end, _SHADES.get(why, "warm"))
+
+
+def _put_together(spans: Iterable[_Stretch], least: int) -> Iterator[_Stretch]:
+    """Yield spans, successive ones that are shorter than `least` in stretches of that or twice that length."""
+    short: list[_Stretch] = []
+    for span in spans:
+        is_short = span.end - span.begin < least
+        if short and not (is_short and span.begin - short[0].begin < least):
+            yield from _most_of(short)
+            short = []
+        if is_short:
+            short.append(span)
         else:
-            open_.append((begin, end, shade))
-    yield from open_
+            yield span
+    yield from _most_of(short)
+
+
+def _most_of(spans: Sequence[_Stretch]) -> Iterator[_Stretch]:
+    """Yield the stretch of several spans, with the shade that fills most of it; none if nothing does, most of it."""
+    if not spans:
+        return
+    begin, end = spans[0].begin, spans[-1].end
+    filled = Counter[str]()
+    for span in spans:
+        filled[span.shade] += span.end - span.begin
+    shade, most = filled.most_common(1)[0]
+    if most >= end - begin - filled.total():
+        yield _Stretch(begin, end, shade, len(filled) > 1)
 
 
 def _messages(recording: Recording, first: int, last: int) -> list[tuple[int, int, int, int]]:
