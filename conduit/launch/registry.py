@@ -300,29 +300,32 @@ def _problem(name: str, found: Any) -> str:
         return f"the class is named {getattr(found, 'name', 'nothing')!r}; set name = {name!r} in it"
     if found.chooser:
         return "" if found.variants() else f"it has chooser = {found.chooser!r} but no variants; return their names"
-    return _problem_of_class(found)
-
-
-@functools.cache  # every job asks it
-def _problem_of_class(cls: type[Conduit]) -> str:
-    """Return why a conduit of the right name cannot be used, "" where it can."""
-    options = getattr(cls, "Options", None)
+    options = getattr(found, "Options", None)
     if not (isinstance(options, type) and attrs.has(options)):
         return f"its Options are {options!r}; write a class decorated with attrs.frozen(kw_only=True)"
-    if problem := options_problem(options, simulated=cls.simulated):
-        return f"its Options, the class {options.__name__}, {problem}"
-    option, problem = declaration_problem(options)
-    if problem:
-        return f"option {option!r}{problem}{_declared_at(options, option)}"
-    missing = sorted(getattr(cls, "__abstractmethods__", ()))
+    if problem := _problem_of_options(options, found.simulated):
+        return problem
+    missing = sorted(getattr(found, "__abstractmethods__", ()))
     if missing:
         return f"the class lacks {', '.join(missing)}; define what a conduit must have"
-    return _problem_of_constants(cls.constants) or _problem_of_limits(cls)
+    return _problem_of_constants(found) or _problem_of_limits(found)
 
 
-def _problem_of_constants(constants: Sequence[object]) -> str:
+# Every job asks these three.
+
+
+@functools.cache
+def _problem_of_options(options: type, simulated: bool) -> str:
+    if problem := options_problem(options, simulated=simulated):
+        return f"its Options, the class {options.__name__}, {problem}"
+    option, problem = declaration_problem(options)
+    return f"option {option!r}{problem}{_declared_at(options, option)}" if problem else ""
+
+
+@functools.cache
+def _problem_of_constants(cls: type[Conduit]) -> str:
     known: dict[str, Constant] = {}
-    for each in constants:
+    for each in cls.constants:
         if not isinstance(each, Constant):
             return f"its constants have {each!r}, which is no conduit.contract.Constant"
         if known.setdefault(each.name, each) != each:
@@ -330,6 +333,7 @@ def _problem_of_constants(constants: Sequence[object]) -> str:
     return ""
 
 
+@functools.cache
 def _problem_of_limits(cls: type[Conduit]) -> str:
     what = "Options()"
     try:
