@@ -325,7 +325,8 @@ def _problem_of_options(options: type, simulated: bool) -> str:
 @functools.cache
 def _problem_of_constants(cls: type[Conduit]) -> str:
     known: dict[str, Constant] = {}
-    for each in cls.constants:
+    constants: Sequence[object] = cls.constants
+    for each in constants:
         if not isinstance(each, Constant):
             return f"its constants have {each!r}, which is no conduit.contract.Constant"
         if known.setdefault(each.name, each) != each:
