@@ -52,7 +52,7 @@ def raise_error(
     time, rank, error = (interrupts or sorted(end.errors, key=lambda entry: entry[:2]))[0]
     if isinstance(error, SystemExit):
         if exit_status(error) or unfinished(rank):
-            who = f"rank {rank}" if rank >= 0 else "an event of no rank"
+            who = f"rank {rank}" if rank >= 0 else "an event outside all ranks"
             error.add_note(f"{who} ended the job with status {exit_status(error)}{_left_at(error)}")
     elif rank >= 0 and not isinstance(error, KeyboardInterrupt):
         error.add_note(f"raised by rank {rank} at {time / 1e12:.9f} s")

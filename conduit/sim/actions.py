@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
+from conduit.errors import ConduitError
+
 
 class RunningTimer(Protocol):
     """What the kernel sees of a timer, which is a `conduit.sim.timer.Timer`.
@@ -33,6 +35,16 @@ def name_of(action: Any) -> str:
 def rank_of(action: Any) -> int:
     """Return the rank to which an event belongs, -1 if to none."""
     return getattr(getattr(acting(action), "__self__", None), "rank", -1)
+
+
+def error_of(error: BaseException, action: Any) -> BaseException:
+    """Return what an event has raised; where nothing could be called, what to write instead."""
+    if callable(action):
+        return error
+    return ConduitError(
+        f"an event is to call {action!r}; kernel.at(when, f, x) calls f(x) then, and kernel.at(when, f(x)) calls it "
+        "now; `python -X dev -m conduit ...` shows the line that schedules it"
+    )
 
 
 def nothing() -> None:

@@ -28,7 +28,7 @@ from typing import Any
 import trio
 
 from conduit.sim import trio_private
-from conduit.sim.actions import RunningTimer, nothing, rank_of
+from conduit.sim.actions import RunningTimer, error_of, nothing, rank_of
 from conduit.sim.closing import KernelEnd
 from conduit.sim.ending import SimulationEnd
 from conduit.sim.hooks import TaskHooks
@@ -147,7 +147,7 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
             try:
                 action()
             except BaseException as error:  # it is no error of who schedules it (I5)
-                self.fail(error, rank_of(action))
+                self.fail(error_of(error, action), rank_of(action))
 
     def amid(self, action: Callable[..., object], *args: Any) -> None:
         """Call `action(*args)`, no last act of its event: what it schedules by `soon` waits in the queue."""
@@ -231,7 +231,7 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            self.fail(error, rank_of(action))
+            self.fail(error_of(error, action), rank_of(action))
         finally:
             self.events += self._budget - left
             self._budget = left

@@ -40,7 +40,11 @@ class Timer:
         self.when: int | None = None
 
     def start(self, when: int) -> None:
-        """Let it go off at `when` picoseconds, and not at the time for which it was started before."""
+        """Let it go off at `when` picoseconds, and not at the time for which it was started before.
+
+        Where that is past it goes off now: what its owner computes from may have become due meanwhile.
+        """
+        when = max(when, self._kernel.now)
         self.when = when
         self._kernel.timers[self] = None
         if self._entry is None or when < self._entry:

@@ -53,7 +53,12 @@ class Chain:
         self._steps = steps
         self._then = then
         self.rank = cpu.rank
-        self._go_on(None)
+        try:
+            self._act = next(steps)
+        except StopIteration:  # without an act it ends in an event all the same, when what it charges is over
+            kernel.call(max(cpu.free, kernel.now), then)
+        else:
+            kernel.call(max(cpu.free, kernel.now), self._begin)
 
     def _go_on(self, outcome: Any) -> None:
         try:

@@ -520,13 +520,21 @@ class LibraryTransport(Transport):
         assert self.messages is not None
         self._engine.charge(0)
         self.messages.send_request(dest, slot, message)
-        self._worker.when_idle(then)
+        self._end_send(then)
 
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
         """Send a reply."""
         assert self.messages is not None
         self.messages.send_reply(request, reply)
-        self._worker.when_idle(then)
+        self._end_send(then)
+
+    def _end_send(self, then: Then) -> None:
+        """Call `then()` when what the send stores is stored; a message that waits for room takes CPU time alone."""
+        if self._worker.idle:
+            kernel, cpu = self._engine.kernel, self._engine.cpu
+            kernel.call(max(cpu.free, kernel.now), then)
+        else:
+            self._worker.when_idle(then)
 
     def slots_in_use(self) -> list[str]:
         """Describe the slots in use, and what waits in the library."""

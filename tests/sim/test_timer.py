@@ -57,6 +57,19 @@ def test_one_that_does_not_help_goes_off_while_other_things_happen(kernel):
     assert fired == [500]
 
 
+def test_one_started_for_what_is_past_goes_off_now(kernel):
+    """Time never goes back for it."""
+    fired = []
+
+    async def program():
+        await kernel.until(1000)
+        Timer(kernel, lambda: fired.append(kernel.now), always).start(500)
+        await kernel.until(2000)
+
+    simulate(kernel, program)
+    assert fired == [1000]
+
+
 def test_stopped_put_off_and_brought_forward(kernel):
     fired = []
     timers = [Timer(kernel, lambda name=name: fired.append((name, kernel.now)), never) for name in "abcd"]

@@ -279,6 +279,7 @@ class Inline(SimOptions):
     ],
 )
 def test_options_that_cannot_be_told(monkeypatch, options, message):
+    monkeypatch.setattr(registry, "_problem_of_class", registry._problem_of_class.__wrapped__)  # each time anew
     monkeypatch.setattr(Loggp, "Options", options)
     with pytest.raises(conduit.UnknownConduit, match=message):
         registry.parse_spec("loggp")
@@ -308,6 +309,22 @@ def test_events_that_let_no_time_pass_are_named(monkeypatch):
     )
 
 
+@pytest.mark.parametrize("schedule", ["at", "call", "soon"])
+def test_an_event_that_nothing_can_call(monkeypatch, schedule):
+    """The result of a call in the place of the function."""
+    begin_pass = LoggpTransport.begin_pass
+
+    def begin(self):
+        getattr(self.port.kernel, schedule)(self.port.kernel.now, 3)
+        begin_pass(self)
+
+    monkeypatch.setattr(LoggpTransport, "begin_pass", begin)
+    refused(
+        r"\Aan event is to call 3; kernel\.at\(when, f, x\) calls f\(x\) then, and kernel\.at\(when, f\(x\)\) calls it "
+        r"now; `python -X dev -m conduit \.\.\.` shows the line that schedules it\Z"
+    )
+
+
 def test_an_event_that_exits(monkeypatch):
     def leave(self):
         raise SystemExit(3)
@@ -320,6 +337,5 @@ def test_an_event_that_exits(monkeypatch):
     monkeypatch.setattr(LoggpTransport, "begin_pass", lambda self: Clock(self.port.kernel))
     with pytest.raises(SystemExit) as caught:
         conduit.run(main, conduit="loggp")
-    assert caught.value.__notes__ == [
-        f"an event of no rank ended the job with status 3 at {__file__}:{leave.__code__.co_firstlineno + 1} in leave"
-    ]
+    where = f"{__file__}:{leave.__code__.co_firstlineno + 1} in leave"
+    assert caught.value.__notes__ == [f"an event outside all ranks ended the job with status 3 at {where}"]

@@ -134,3 +134,59 @@ def test_what_take_returns_beside_a_message_is_found_without_the_checker_too():
     done = run(FALSE)
     assert done.returncode
     assert "'collections.deque' object has no attribute 'word'" in done.stderr, done.stderr[-2000:]
+
+
+MIXED = """
+import random, sys
+import conduit
+from conduit.launch import registry
+async def main(ep):
+    got = []
+    def ask(token, *args):
+        number = args[-1]
+        if number % 3:
+            token.reply_medium(answer, bytes(number * 37 % 500), number)
+        else:
+            token.reply_short(answer, number)
+    def answer(token, *args):
+        got.append(args[-1])
+    await ep.attach(ask, answer)
+    drawn = random.Random(ep.rank)
+    for number in range(60):
+        dest = (ep.rank + drawn.randrange(1, ep.size)) % ep.size
+        kind = drawn.randrange(3)
+        if kind == 0:
+            await ep.request_short(dest, ask, number)
+        elif kind == 1:
+            await ep.request_medium(dest, ask, bytes(drawn.randrange(500)), number)
+        else:
+            await ep.request_long(dest, ask, bytes(drawn.randrange(4000)), 4096 * ep.rank, number)
+        await ep.compute(drawn.random() * 3e-6)
+    await ep.block_until(lambda: len(got) == 60)
+simulated = [name for name, cls in registry.networks().items() if registry.parse_spec(name).simulated]
+for spec in [*sorted(simulated), *sys.argv[1:]]:
+    print(spec, conduit.run(main, conduit=spec, ranks=4, segment=1 << 20).digest)
+"""
+MORE = [
+    "loggp:late=0.2,overtake=0.2", "loggp:slots=1", "mpi:library=scampi,credits=1", "mpi:library=sunmpi,credits=1",
+    "mpi:library=sunmpi,postboxes=71", "mpi:library=sunmpi,fault=links%0.001", "mpi:library=start,credits=1",
+    "sci:slots=1", "sci:queue=single", "sci:queue=split,slots=16", "sci:transactions=1",
+    "sci:dynamic_mapping=yes", "sci:order=weak", "startx:host=pentium2", "startx:fifo=no,order=weak",
+    "startx:crossover=64", "sunfire:config=q", "sunfire:poll=directed,outstanding=1", "sunfire:fault=links%0.001",
+    "origin:rma=am", "t3e:slots=1", "udp:loss=0.05", "udp:loss=0.1,dup=0.1,reorder=0.1", "udp:window=1,slots=1",
+    "udp:queue=1538", "udp:buffer=4096",
+]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_every_simulated_network_does_the_same_as_without():
+    plain, dev = (
+        subprocess.run(
+            [sys.executable, *flags, "-W", "ignore", "-c", MIXED, *MORE], capture_output=True, text=True, check=False
+        )
+        for flags in ((), ("-X", "dev"))
+    )
+    assert not plain.returncode, plain.stderr[-2000:]
+    assert not dev.returncode, dev.stdout[-100:] + dev.stderr[-2000:]
+    assert dev.stdout.splitlines() == plain.stdout.splitlines()
+    assert "mpi:library=sunmpi " in plain.stdout

@@ -242,6 +242,10 @@ class SplitQueue(Ibel):
 
     def acquire(self, dest: int) -> int | None:
         """Take the next slot of the ring at `dest`."""
+        return self._next_slot(dest)
+
+    def _next_slot(self, dest: int) -> int | None:
+        """Take the next slot, for a request or a reply; None where none is free."""
         self.target(dest)
         if self._free(dest) <= 0:
             return None
@@ -266,12 +270,12 @@ class SplitQueue(Ibel):
 
     def _reply(self, dest: int, reply: Message) -> Steps:
         """Wait for a slot, store the reply, and tell that one more of `dest`'s is free."""
-        slot = self.acquire(dest)
+        slot = self._next_slot(dest)
         while slot is None:
             self._stuck = dest
             yield self._more
             self.cpu.free += self.miss_ps
-            slot = self.acquire(dest)
+            slot = self._next_slot(dest)
         self._stuck = None
         yield from self.message(self.target(dest), slot, slot, reply)
         yield from self._tell(dest)
