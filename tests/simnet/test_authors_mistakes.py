@@ -279,7 +279,6 @@ class Inline(SimOptions):
     ],
 )
 def test_options_that_cannot_be_told(monkeypatch, options, message):
-    monkeypatch.setattr(registry, "_problem_of_class", registry._problem_of_class.__wrapped__)  # each time anew
     monkeypatch.setattr(Loggp, "Options", options)
     with pytest.raises(conduit.UnknownConduit, match=message):
         registry.parse_spec("loggp")
