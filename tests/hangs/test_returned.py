@@ -1,8 +1,11 @@
 """Of the ranks that have returned, a deadlock blames those that others wait for."""
 
+import re
+
 import pytest
 
 import conduit
+from extended import Extended
 
 
 @pytest.mark.parametrize("ranks", [3, 8])
@@ -19,3 +22,19 @@ def test_who_is_waited_for_stands_first_and_alone(ranks):
     assert blamed.startswith("rank 2: its main has returned: waits for the other ranks to return since ")
     assert waiting == "    rank 0 waits for it; it polls and has handled all that came"
     assert "waits for a word, which rank 2 must bring about" in word
+
+
+@pytest.mark.parametrize("limit", [7000, 7015, 7135, 7480])
+def test_who_has_handled_all_that_came_has_no_messages_left(limit):
+    """Ranks in the same wait are told together, and some of them may have messages that others have not."""
+
+    async def main(ep):
+        x = await Extended.attach(ep)
+        for number in range(3000):
+            await x.all_reduce(number)
+
+    with pytest.raises(conduit.TimeLimit) as caught:
+        conduit.run(main, ranks=16, conduit="sci", time_limit=limit * 1e-6)
+    told = re.split(r"\n(?! )", str(caught.value))
+    assert len(told) > 1
+    assert not [each for each in told if "handled all that came" in each and "not handled" in each]

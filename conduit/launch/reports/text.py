@@ -88,25 +88,25 @@ class _Text:
             what = self._steps(cause, len(cause.cycle)) if cause.cycle else f"cause: {named(cause.ranks)}"
             lines.append(what)
             if cause.direct:
-                lines.append(f"    {_waiters(cause, self._first(cause), all_of_them=True)}")
+                lines.append(f"    {_waiters(cause, self._of(cause), all_of_them=True)}")
         for rank in report.ranks:
             lines += _indented(f"rank {rank.rank}", self._lines(rank))
         return lines + self.advice()
 
     # -- causes --------------------------------------------------------------------------------------
 
-    def _first(self, cause: Cause) -> RankRecord:
-        return self._report.ranks[cause.ranks[0]]
+    def _of(self, cause: Cause) -> list[RankRecord]:
+        return [self._report.ranks[rank] for rank in cause.ranks]
 
     def _cause(self, cause: Cause, most: int) -> list[str]:
-        ranks = [self._report.ranks[rank] for rank in cause.ranks]
+        ranks = self._of(cause)
         if cause.cycle:
             return self._cycle(cause, ranks, most)
         lines = self._bucket(ranks)
         if len(ranks) > 1 and len(lines) + bool(cause.direct) > most:
             lines = self._merged(ranks)  # so that all of them are named
         if cause.direct:
-            lines.insert(1, f"    {_waiters(cause, ranks[0])}")
+            lines.insert(1, f"    {_waiters(cause, ranks)}")
         if len(lines) > most:
             lines[most - 1 :] = [f"{lines[most - 1]} (and {many(len(lines) - most, 'line')} more)"]
         return lines
@@ -123,7 +123,7 @@ class _Text:
         else:
             lines += [line for bucket in _alike(ranks, shape) for line in self._bucket(bucket)]
         if cause.direct:
-            lines.append(f"    {_waiters(cause, None)}")
+            lines.append(f"    {_waiters(cause, ())}")
         return lines
 
     def _steps(self, cause: Cause, most: int) -> str:
@@ -269,8 +269,8 @@ def _whom_together(waits: Sequence[WaitRecord], owners: set[int]) -> str:
     return "," if not awaited or owners.intersection(awaited) else _whom(awaited)
 
 
-def _waiters(cause: Cause, first: RankRecord | None, *, all_of_them: bool = False) -> str:
-    """Return who waits for a cause, and whether that polls."""
+def _waiters(cause: Cause, ranks: Sequence[RankRecord], *, all_of_them: bool = False) -> str:
+    """Return who waits for a cause, and whether that polls: its ranks, none where that is not to be said."""
     waiting = sorted([*cause.direct, *cause.in_turn])
     many = len(cause.ranks) > 1
     whom = "it" if not many else "one of these" if cause.cycle else "them"
@@ -282,7 +282,7 @@ def _waiters(cause: Cause, first: RankRecord | None, *, all_of_them: bool = Fals
             text += f" ({ranges(waiting, len(waiting))})"
         if cause.in_turn:
             text += f": {len(cause.direct)} directly, {len(cause.in_turn)} in turn"
-    if first is not None and first.polls and first.tasks and not first.undelivered:
+    if ranks and all(rank.polls and rank.tasks and not rank.undelivered for rank in ranks):
         text += f"; {'they poll and have' if many else 'it polls and has'} handled all that came"
     return text
 
