@@ -278,6 +278,10 @@ class Locks:
         """Tell which locks this rank holds, and who holds and wants those that it keeps."""
         for hold in self._holds.values():
             sink.note(f"holds {hold.lock.title}, taken at {hold.place}")
+            sink.holds(hold.task, hold.lock.title, hold.place)
+        for request in self._requests.values():
+            if request.state == LockState.QUEUED:
+                sink.wants(request.lock.title)
         if self._holds and any(request.state == LockState.QUEUED for request in self._requests.values()):
             sink.advise(IN_ONE_ORDER)
         for queue in self._queues.values():

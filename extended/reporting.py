@@ -25,6 +25,12 @@ class ReportSink(Protocol):
     def advise(self, text: str) -> None:
         """Say what to do about that."""
 
+    def holds(self, task: object, what: str, place: str) -> None:
+        """Say what a task of Trio holds, and the line that took it."""
+
+    def wants(self, what: str) -> None:
+        """Say that this rank waits for something that another holds."""
+
     def waits_now(self, task: object, text: str) -> None:
         """Say what a task of Trio waits for as it stands now."""
 

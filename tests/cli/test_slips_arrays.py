@@ -155,3 +155,52 @@ def test_a_lock_of_set_lock_is_not_to_be_entered(shown):
 )
 def test_values_that_are_awaited_one_by_one_are_put_into_a_list(shown, line, text):
     assert f"with `await` in it this is no list: put it into brackets, `{text}" in shown(f"{UPC}{line}", "--ranks", "2")
+
+
+@pytest.mark.parametrize(
+    ("program", "call", "lock", "taken", "here"),
+    [
+        (f"{UPC}async with t.lock('a'):\n        await t.barrier()", "t.barrier", "lock 'a'", 4, 5),
+        (f"{UPC}await t.lock('a').acquire()\n    await t.all_free(a)", "t.all_free", "lock 'a'", 4, 5),
+        (
+            f"{SHMEM}lock = await pe.Lock()\n    async with lock:\n        await pe.barrier_all()",
+            "pe.barrier_all",
+            "the lock at offset 1048560 of the symmetric heap (pe.Lock at prog.py:3)",
+            4,
+            5,
+        ),
+        (f"{EXTENDED}async with x.lock(7):\n        await x.barrier()", "a barrier", "lock 7", 4, 5),
+    ],
+)
+def test_who_holds_a_lock_that_others_need_to_come_to_a_call_is_told_to_release_it(
+    shown, program, call, lock, taken, here
+):
+    lines = shown(program, "--ranks", "2")
+    (holder,) = (line[4:10] for line in lines if f": holds {lock}, taken at prog.py:{taken}" in line)
+    other = "rank 0" if holder == "rank 1" else "rank 1"
+    assert lines[-1] == (
+        f"{holder} holds {lock} since prog.py:{taken} and waits in {call} at prog.py:{here} for {other}, which needs "
+        "it first: release it before that call"
+    )
+
+
+def test_who_holds_a_lock_and_waits_for_what_others_do_is_told_to_release_it(shown):
+    lines = shown(
+        f"""{SHMEM}flag, lock = await pe.zeros(1, "i8"), await pe.new_lock()
+    if pe.my_pe() == 1: await pe.set_lock(lock)
+    await pe.barrier_all()
+    if pe.my_pe() == 1: await pe.wait_until(flag, ">", 0)
+    else: await pe.set_lock(lock)""",
+        "--ranks",
+        "2",
+    )
+    lock = "the lock at offset 1048544 of the symmetric heap (pe.new_lock at prog.py:3)"
+    assert lines[-1] == (
+        f"rank 1 holds {lock} since prog.py:4 and waits at prog.py:6, while rank 0 needs it: release it before a wait "
+        "for what that one does"
+    )
+
+
+def test_who_holds_a_lock_that_nobody_wants_is_not_told_to_release_it(shown):
+    lines = shown(f"{UPC}if t.MYTHREAD:\n        async with t.lock('a'): await t.barrier()", "--ranks", "2")
+    assert not any("release it" in line for line in lines)

@@ -155,9 +155,10 @@ def _rank(
         if wait is not None and task in told.waiting:
             wait = attrs.evolve(wait, what=told.waiting[task])
         if wait is not None or not tasks.at_end_of_nursery(task):
-            found.append(_task(number, task, wait, task is blamed, interrupted, broken_off))
+            record = _task(number, task, wait, task is blamed, interrupted, broken_off)
+            found.append(attrs.evolve(record, holds=tuple(told.held.get(task, ()))))
     polls = any(_polls(task, broken_off) for task in found)
-    record = RankRecord(
+    of_rank = RankRecord(
         number,
         stage.value if found else "has ended",
         bool(found) and stage is Stage.RUNNING,
@@ -176,10 +177,11 @@ def _rank(
         ),
         told.noted,
         told.awaited,
+        tuple(told.wanted),
     )
-    if record.running and not record.may_poll and any(task.call == OF_TRIO for task in found):
-        return attrs.evolve(record, advice=(*record.advice, _to_poll(own)))
-    return record
+    if of_rank.running and not of_rank.may_poll and any(task.call == OF_TRIO for task in found):
+        return attrs.evolve(of_rank, advice=(*of_rank.advice, _to_poll(own)))
+    return of_rank
 
 
 def _to_poll(own: Sequence[trio.lowlevel.Task]) -> str:

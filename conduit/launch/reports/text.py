@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from conduit.launch.reports.graph import pattern, shape, task_shape
+from conduit.launch.reports.held import held_back
 from conduit.launch.reports.inboxes import in_use, in_use_together, not_handled
 from conduit.launch.reports.records import Cause, RankRecord, Report, TaskRecord, WaitRecord
 from conduit.launch.reports.together import crossed
@@ -78,6 +79,7 @@ class _Text:
         """Return what is to be done, each thing once, whatever the number of ranks."""
         said = dict.fromkeys(text for rank in self._report.ranks for text in rank.advice)
         if self._report.kind in _AT_REST:
+            said.update(dict.fromkeys(held_back(self._report.ranks)))
             said.update(dict.fromkeys(crossed(self._report.ranks)))
         return list(said)
 
