@@ -204,3 +204,30 @@ def test_who_holds_a_lock_and_waits_for_what_others_do_is_told_to_release_it(sho
 def test_who_holds_a_lock_that_nobody_wants_is_not_told_to_release_it(shown):
     lines = shown(f"{UPC}if t.MYTHREAD:\n        async with t.lock('a'): await t.barrier()", "--ranks", "2")
     assert not any("release it" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("write", "told"),
+    [
+        ("a[3] = 5", "1 element written at prog.py:4 is not sent yet"),
+        ("a[3:] = 5", "3 elements written, the first at prog.py:4, are not sent yet"),
+        ("a[3] = 5; a[3] = 6; a[5] = 7", "2 elements written, the first at prog.py:4, are not sent yet"),
+    ],
+)
+def test_writes_that_no_fence_has_sent_are_told_with_their_line(shown, write, told):
+    made = UPC.replace("(1,", "(6,")
+    wait = "await t.ep.block_until(lambda: (a.local == 5).any())"
+    lines = shown(f"{made}if not t.MYTHREAD: {write}\n    {wait}", "--ranks", "2")
+    assert sum("not sent yet" in line for line in lines) == 1
+    assert f"    {told}" in lines
+    assert lines[-1] == (
+        "`a[i] = v` sends nothing before its thread comes to a fence: where another thread waits for what prog.py:4 "
+        "writes, write `await t.fence()` after it"
+    )
+
+
+def test_writes_that_were_sent_are_not_told(shown):
+    wait = "await t.ep.block_until(lambda: False)"
+    made = UPC.replace("(1,", "(6,")
+    lines = shown(f"{made}a[:] = 5\n    await t.fence()\n    a.local[0] = 1\n    {wait}", "--ranks", "2")
+    assert not any("sent" in line for line in lines)
