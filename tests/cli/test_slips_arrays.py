@@ -231,3 +231,19 @@ def test_writes_that_were_sent_are_not_told(shown):
     made = UPC.replace("(1,", "(6,")
     lines = shown(f"{made}a[:] = 5\n    await t.fence()\n    a.local[0] = 1\n    {wait}", "--ranks", "2")
     assert not any("sent" in line for line in lines)
+
+
+@pytest.mark.parametrize("begin", [UPC, SHMEM])
+def test_who_writes_no_attach_is_not_told_of_one(shown, begin):
+    (_, line) = shown(f"{begin}pass", "--ranks", "3", "--time-limit", "2us")
+    assert line.startswith("ranks 0-2, each: before its main: waits for every rank to start since ")
+
+
+def test_who_has_only_to_begin_its_main_is_not_said_to_wait_for_who_has_begun(command, tmp_path):
+    file = tmp_path / "prog.py"
+    file.write_text("import signal\napi = 'upc'\nasync def main(t): signal.raise_signal(signal.SIGINT)")
+    lines = command("run", str(file), "--ranks", "3", "--conduit", "loggp").err.splitlines()
+    assert lines[1] == "rank 0: its task ran that"
+    assert lines[2].startswith(
+        "ranks 1-2, each: before its main: waits for its turn, now that every rank has started since "
+    )

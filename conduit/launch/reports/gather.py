@@ -262,7 +262,8 @@ def _task(
 ) -> TaskRecord:
     place, started = _place(task)
     if wait is not None:
-        return TaskRecord(task.name, place, started, "", _wait(wait, look=not interrupted), blamed)
+        record = _wait(wait, look=not interrupted or wait.kind is Awaited.ATTACH)  # which calls nothing of the program
+        return TaskRecord(task.name, place, started, "", record if place else _at_start(record), blamed)
     if broken_off is not None and (place is None or started):
         if broken_off.rank in (None, number):
             return TaskRecord(task.name, None, False, _RAN, None, blamed, ran=True)
@@ -296,6 +297,13 @@ def _wait(wait: Wait, *, look: bool) -> WaitRecord:
     return WaitRecord(
         wait.what, wait.kind.value, wait.since, tuple(sorted(set(wait.ranks))), over=look and _over(wait.ready)
     )
+
+
+def _at_start(wait: WaitRecord) -> WaitRecord:
+    """Return a wait of a rank that is in no line of its program, in words of who writes no attach."""
+    if wait.kind != Awaited.ATTACH.value:
+        return wait
+    return attrs.evolve(wait, what="its turn, now that every rank has started" if wait.over else "every rank to start")
 
 
 def _over(ready: Callable[[], bool]) -> bool:
