@@ -126,13 +126,13 @@ def test_a_name_of_another_front_end_is_told_with_the_api_that_has_it(shown, api
 
 def test_arrays_of_each_thread_s_own_are_not_freed_by_all(shown):
     calls = (
-        f"rank {rank} called t.all_free(what t.global_alloc(shape=(6,), dtype=int64) at prog.py:4 gave, an array that "
-        f"thread {rank} made) at prog.py:5"
+        f"thread {rank} called t.all_free(what t.global_alloc(shape=(6,), dtype=int64) at prog.py:4 gave, an array "
+        f"that thread {rank} made) at prog.py:5"
         for rank in range(2)
     )
     assert (
         f"conduit.errors.BadRequest: t.all_free: {', but '.join(calls)}; make the same calls with the same arguments "
-        "in the same order on every rank; an array of each thread's own is freed by that thread alone: `await "
+        "in the same order on every thread; an array of each thread's own is freed by that thread alone: `await "
         "t.free(a)`"
     ) in shown(f"{UPC}b = await t.global_alloc(6, dtype='i8')\n    await t.all_free(b)", "--ranks", "2")
 
@@ -140,7 +140,7 @@ def test_arrays_of_each_thread_s_own_are_not_freed_by_all(shown):
 def test_a_lock_of_set_lock_is_not_to_be_entered(shown):
     lines = shown(f"{SHMEM}lock = await pe.new_lock()\n    await pe.set_lock(lock)", "--ranks", "3")
     lock = "the lock at offset 1048560 of the symmetric heap (pe.new_lock at prog.py:3)"
-    warned = ", taken at prog.py:4, is still held although main has returned: release it, else no rank ever gets it"
+    warned = ", taken at prog.py:4, is still held although main has returned: release it, else no PE ever gets it"
     (warning,) = (line for line in lines if "warning of" in line)
     assert warning.endswith(f": {lock}{warned}")
     assert any(f"waits for {lock} behind rank 1, which waits for it too or has it, which" in line for line in lines)

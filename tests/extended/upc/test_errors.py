@@ -68,7 +68,7 @@ def test_an_array_that_does_not_fit_says_which_segment_would_do():
         await t.all_alloc((300, 300), dtype="f8")
         return t.MYTHREAD
 
-    with pytest.raises(conduit.BadRequest, match="takes 240000 bytes of every rank's segment") as caught:
+    with pytest.raises(conduit.BadRequest, match="takes 240000 bytes of every thread's segment") as caught:
         run(main, segment=1000)
     advice = re.search(r"start the job with segment=(\d+) or more", str(caught.value))
     assert run(main, segment=int(advice[1])).values == [0, 1, 2]
@@ -188,12 +188,12 @@ def test_a_collective_that_a_thread_skips_names_it_and_the_lines_of_the_others()
             "sci",
             1 << 20,
             10**6,
-            "take less, or use sci:patched=yes with segment=8000064 or more (--segment): the network gives a rank at "
+            "take less, or use sci:patched=yes with segment=8000064 or more (--segment): the network gives a thread at "
             "most 2097152 bytes as it is",
         ),
-        ("sci", 1 << 20, 10**9, "take less: the network gives a rank at most 2097152 bytes"),
-        ("sci:patched=yes", 1 << 20, 10**9, "take less: the network gives a rank at most 1073741824 bytes"),
-        ("sunfire", 1 << 20, 10**12, "take less: the network gives a rank at most 17179869184 bytes"),
+        ("sci", 1 << 20, 10**9, "take less: the network gives a thread at most 2097152 bytes"),
+        ("sci:patched=yes", 1 << 20, 10**9, "take less: the network gives a thread at most 1073741824 bytes"),
+        ("sunfire", 1 << 20, 10**12, "take less: the network gives a thread at most 17179869184 bytes"),
     ],
 )
 def test_advice_on_too_little_room_knows_how_large_a_segment_can_be(network, segment, size, advice):
@@ -201,8 +201,8 @@ def test_advice_on_too_little_room_knows_how_large_a_segment_can_be(network, seg
         await t.all_alloc(size, dtype="f8", block="indefinite")
 
     words = (
-        rf"\At\.all_alloc\(shape=\({size},\), dtype=float64, block=indefinite\) takes {8 * size} bytes of every rank's "
-        rf"segment, of whose {segment} bytes {segment} are left; {re.escape(advice)}\nraised by"
+        rf"\At\.all_alloc\(shape=\({size},\), dtype=float64, block=indefinite\) takes {8 * size} bytes of every "
+        rf"thread's segment, of whose {segment} bytes {segment} are left; {re.escape(advice)}\nraised by"
     )
     with pytest.raises(conduit.BadRequest, match=words):
         upc.run(main, threads=2, conduit=network, segment=segment)
@@ -228,7 +228,9 @@ def test_threads_that_allocate_different_sizes_are_named():
     async def main(t):
         await t.all_alloc(20 - t.MYTHREAD, dtype="f8", block="indefinite")
 
-    words = r"\At\.all_alloc: rank 0 called t\.all_alloc\(shape=\(20,\), .* at .*test_errors.py:\d+, but rank 1 called "
+    words = (
+        r"\At\.all_alloc: thread 0 called t\.all_alloc\(shape=\(20,\), .* at .*test_errors.py:\d+, but thread 1 called"
+    )
     with pytest.raises(conduit.BadRequest, match=words):
         upc.run(main, threads=2)
 
@@ -241,6 +243,6 @@ def test_two_calls_of_all_alloc_that_differ_and_take_the_same_room_are_told_with
         upc.run(main, threads=3)
     at = f"at {__file__}:{main.__code__.co_firstlineno + 1}"
     assert str(caught.value) == (
-        f"t.all_alloc: rank 0 called t.all_alloc(shape=(10,), dtype=float64, block=4) {at}, but rank 1 called "
+        f"t.all_alloc: thread 0 called t.all_alloc(shape=(10,), dtype=float64, block=4) {at}, but thread 1 called "
         f"t.all_alloc(shape=(11,), dtype=float64, block=4) {at}; call it with the same arguments on every thread"
     )
