@@ -47,8 +47,8 @@ async def key_after_free(t):
 
 
 WRONG = [
-    (beyond_the_end, IndexError, "a[(4, 0)]: index 4 is out of range for axis 0 of an array of shape (4, 5)"),
-    (before_the_beginning, IndexError, "a[(1, -6)]: index -6 is out of range for axis 1"),
+    (beyond_the_end, IndexError, "a[4, 0]: index 4 is out of range for axis 0 of an array of shape (4, 5)"),
+    (before_the_beginning, IndexError, "a[1, -6]: index -6 is out of range for axis 1"),
     (unknown_dtype, conduit.BadRequest, "t.all_alloc: dtype='f9' is no dtype that numpy knows; give one"),
     (no_block, conduit.BadRequest, "t.all_alloc: block=0 is not possible; give 1 or more; None for one block a thread"),
     (after_free, conduit.BadRequest, "a.local: the array of shape (4, 5) and dtype int64 was freed by t.all_free"),
@@ -246,3 +246,44 @@ def test_two_calls_of_all_alloc_that_differ_and_take_the_same_room_are_told_with
         f"t.all_alloc: thread 0 called t.all_alloc(shape=(10,), dtype=float64, block=4) {at}, but thread 1 called "
         f"t.all_alloc(shape=(11,), dtype=float64, block=4) {at}; call it with the same arguments on every thread"
     )
+
+
+TAKES = "and takes what numpy takes: integers, slices, ..., index arrays and masks"
+FIELD = (
+    "and an index chooses whole elements; write `(await a[:])['n']` for all, or `a.local['n']`, which can be assigned "
+)
+
+
+@pytest.mark.parametrize(
+    ("fields", "index", "words"),
+    [
+        (True, "n", f"a['n']: 'n' is a field of each element, {FIELD}to, for this thread's"),
+        (True, "m", f"a['m']: 'm' is none of the elements' fields n, x, {FIELD}to, for this thread's"),
+        (False, "n", f"a['n']: 'n' is a str; the array has shape (6,), {TAKES}"),
+        (False, 1.0, f"a[1.0]: 1.0 is a float; the array has shape (6,), {TAKES}"),
+        (False, slice(1, 2.5), f"a[1:2.5]: 2.5 is a float; the array has shape (6,), {TAKES}"),
+        (False, slice(None, None, 0), f"a[::0]: slice step cannot be zero; the array has shape (6,), {TAKES}"),
+        (False, [0, 9], "a[[0, 9]]: index 9 is out of bounds for axis 0 with size 6; the array has shape (6,)"),
+        (False, [1, [2]], f"a[[1, [2]]]: [1, [2]] has parts of different lengths; the array has shape (6,), {TAKES}"),
+    ],
+)
+def test_what_is_no_index_is_told_once_with_what_is(fields, index, words):
+    async def main(t):
+        a = await t.all_alloc(6, [("n", "i4"), ("x", "f8")] if fields else "f8")
+        await a[index]
+
+    with pytest.raises(IndexError, match=f"(?m)^{re.escape(words)}$"):
+        upc.run(main, threads=1, conduit="loggp")
+
+
+def test_what_numpy_cannot_combine_is_told_with_the_dtype_once():
+    async def main(t):
+        await t.extended.all_reduce(np.zeros(2, [("n", "i4")]))
+
+    words = (
+        "t.extended.all_reduce: op=sum cannot combine arrays of dtype [('n', '<i4')] into one of that dtype; convert "
+        "the array or give another operation"
+    )
+    with pytest.raises(conduit.BadRequest) as caught:
+        upc.run(main, threads=1, conduit="loggp")
+    assert str(caught.value).splitlines()[0].endswith(words.partition(": ")[2])
