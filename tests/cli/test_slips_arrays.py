@@ -169,6 +169,14 @@ def test_values_that_are_awaited_one_by_one_are_put_into_a_list(shown, line, tex
             4,
             5,
         ),
+        (
+            f"{UPC}import trio\n    async with t.lock('a'):\n        async with trio.open_nursery() as nursery:\n"
+            "            nursery.start_soon(t.barrier)",
+            "t.barrier",
+            "lock 'a'",
+            5,
+            7,
+        ),
         (f"{EXTENDED}async with x.lock(7):\n        await x.barrier()", "a barrier", "lock 7", 4, 5),
     ],
 )
@@ -247,3 +255,22 @@ def test_who_has_only_to_begin_its_main_is_not_said_to_wait_for_who_has_begun(co
     assert lines[2].startswith(
         "ranks 1-2, each: before its main: waits for its turn, now that every rank has started since "
     )
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("a.gather_to(0)", "a.gather_to(...)"),
+        ("t.all_reduce((a, 0), a)", "t.all_reduce(...)"),
+        ("t.all_gather((a, 0), a, 8)", "t.all_gather(...)"),
+        ("t.all_scatter(a, (a, 0), 8)", "t.all_scatter(...)"),
+        ("t.all_exchange(a, b, 8)", "t.all_exchange(...)"),
+    ],
+)
+def test_a_collective_call_beside_a_barrier_is_told_by_its_name(shown, call, told):
+    """The barrier is taken for the one that the call begins with."""
+    made = UPC.replace("(1,", "(6,")
+    made += "b = await t.all_alloc(6, dtype='i8')\n    "
+    lines = shown(f"{made}if t.MYTHREAD == 1: await {call}\n    else: await t.barrier()", "--ranks", "2")
+    warned = f"thread 1 called {told} at prog.py:5, and this thread has not: "
+    assert any(f"waits for {told}, to which" in line or warned in line for line in lines), lines

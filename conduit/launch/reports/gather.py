@@ -14,7 +14,7 @@ from typing import NamedTuple
 import attrs
 import trio
 
-from conduit.contract import REQUEST, Awaited, Message, Wait
+from conduit.contract import REQUEST, Awaited, Hold, Message, Wait
 from conduit.core import endpoint, written
 from conduit.core.started import started_at
 from conduit.core.steps import steps_of
@@ -156,7 +156,7 @@ def _rank(
             wait = attrs.evolve(wait, what=told.waiting[task])
         if wait is not None or not tasks.at_end_of_nursery(task):
             record = _task(number, task, wait, task is blamed, interrupted, broken_off)
-            found.append(attrs.evolve(record, holds=tuple(told.held.get(task, ()))))
+            found.append(attrs.evolve(record, holds=_held(task, told.held)))
     polls = any(_polls(task, broken_off) for task in found)
     of_rank = RankRecord(
         number,
@@ -182,6 +182,16 @@ def _rank(
     if of_rank.running and not of_rank.may_poll and any(task.call == OF_TRIO for task in found):
         return attrs.evolve(of_rank, advice=(*of_rank.advice, _to_poll(own)))
     return of_rank
+
+
+def _held(task: trio.lowlevel.Task, told: Mapping[object, Sequence[Hold]]) -> tuple[Hold, ...]:
+    """Return what a task holds, and what those hold that wait at the end of a nursery for it."""
+    found = list(told.get(task, ()))
+    nursery = task.parent_nursery if told else None
+    while nursery is not None and tasks.at_end_of_nursery(nursery.parent_task):
+        found += told.get(nursery.parent_task, ())
+        nursery = nursery.parent_task.parent_nursery
+    return tuple(found)
 
 
 def _to_poll(own: Sequence[trio.lowlevel.Task]) -> str:
