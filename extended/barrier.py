@@ -344,17 +344,18 @@ class Barrier:
             word = self._barriers.rank_word
             if others := lines_in(self, self._ep):
                 here = running_line(self._ep)
+                team = ", or give each task a team of its own, by split" if word == RANK else ""
                 raise conduit.BadRequest(
                     f"{call}: this {word} is in a barrier{self._name()} already, in another task, at {others[0]}, and "
                     f"calls one more at {here}; let one task of a {word} come to each barrier: write one, after the "
-                    "nursery, or give each task a team of its own, by split"
+                    f"nursery{team}"
                 )
             named = "" if phase.id is None else f" (id {phase.id})"
             if self.notified_at is None and not self._waiting:
                 named += ", in a barrier that was cancelled,"
+            wait = (self.called if self.notified_at is not None else "") or "barrier_wait or barrier_try"
             raise conduit.BadRequest(
-                f"{call}: this {word} has notified the barrier{named} and not yet waited for it; call barrier_wait or "
-                "barrier_try first"
+                f"{call}: this {word} has notified the barrier{named} and not yet waited for it; call {wait} first"
             )
         phase.notified = True
         self._come += 1

@@ -178,7 +178,9 @@ class HeapCalls:
         if self._lost is not None:
             raise _lost_error(name, self._lost_call(self._lost))
         if self._busy:
-            raise conduit.BadRequest(f"{name}: another task of this rank is in such a call; let one task do it")
+            raise conduit.BadRequest(
+                f"{name}: another task of this {self.rank_word} is in such a call; let one task do it"
+            )
         self._busy, self._given, self._answer = True, True, None
         mine = HeapCall(self._ep.rank, kind, number, align)
         said = "{} at {}:{}".format(called if "(" in called else mine, *program_line())

@@ -274,3 +274,37 @@ def test_a_collective_call_beside_a_barrier_is_told_by_its_name(shown, call, tol
     lines = shown(f"{made}if t.MYTHREAD == 1: await {call}\n    else: await t.barrier()", "--ranks", "2")
     warned = f"thread 1 called {told} at prog.py:5, and this thread has not: "
     assert any(f"waits for {told}, to which" in line or warned in line for line in lines), lines
+
+
+TWICE = "import trio\n    async with trio.open_nursery() as n:\n        n.start_soon({0}); n.start_soon({0})"
+ONE = "in another task, at prog.py:{0}, and calls one more at prog.py:{0}; let one task of a {1} come to each barrier: "
+
+
+@pytest.mark.parametrize(
+    ("program", "text"),
+    [
+        (
+            f"{UPC}{TWICE.format('t.barrier')}",
+            f"t.barrier: this thread is in a barrier already, {ONE.format(6, 'thread')}write one, after the nursery",
+        ),
+        (
+            f"{SHMEM}{TWICE.format('pe.barrier_all')}",
+            f"pe.barrier_all: this PE is in a barrier already, {ONE.format(5, 'PE')}write one, after the nursery",
+        ),
+        (
+            f"{SHMEM}{TWICE.format('pe.zeros, 4')}",
+            "pe.zeros: another task of this PE is in such a call; let one task do it",
+        ),
+        (
+            f"{UPC}await t.notify()\n    await a.gather_to(0)",
+            "a.gather_to: this thread has notified the barrier and not yet waited for it; call t.wait first",
+        ),
+        (
+            f"{SHMEM}lock = await pe.new_lock()\n    await pe.del_lock(lock)\n    await pe.set_lock(lock)",
+            "pe.set_lock: lock was freed; use locks before they are freed, or make one with pe.new_lock",
+        ),
+    ],
+)
+def test_what_the_layer_below_refuses_is_told_in_words_of_the_front_end(shown, program, text):
+    lines = shown(program, "--ranks", "2")
+    assert any(line.endswith(f"conduit.errors.BadRequest: {text}") for line in lines), lines
