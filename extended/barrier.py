@@ -34,7 +34,7 @@ from extended.kary_tree import children_of, parent_of
 from extended.missing import Missing
 from extended.outgoing import RequestQueue
 from extended.program_lines import lines_in, running_line
-from extended.reporting import team_name
+from extended.reporting import RANK, team_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -192,7 +192,10 @@ class Barriers:
 
     Attributes:
         outgoing: signals to be sent.
+        rank_word: what errors call a rank.
     """
+
+    rank_word = RANK
 
     def __init__(self, ep: Endpoint) -> None:
         self._ep = ep
@@ -231,7 +234,7 @@ class Barriers:
                 file, line = barrier.notified_at
                 self._ep.warn(
                     f"a barrier was notified at {file}:{line} and never waited for: `await "
-                    f"{barrier.called or 'x.barrier_wait'}()` waits until all ranks have come"
+                    f"{barrier.called or 'x.barrier_wait'}()` waits until all {self.rank_word}s have come"
                 )
 
     def tell(self, sink: ReportSink) -> None:
@@ -338,19 +341,21 @@ class Barrier:
         """
         phase = self.phases[self._parity]
         if phase.notified:
+            word = self._barriers.rank_word
             if others := lines_in(self, self._ep):
                 here = running_line(self._ep)
+                team = ", or give each task a team of its own, by split" if word == RANK else ""
                 raise conduit.BadRequest(
-                    f"{call}: this rank is in a barrier{self._name()} already, in another task, at {others[0]}, and "
-                    f"calls one more at {here}; let one task of a rank come to each barrier: write one, after the "
-                    "nursery, or give each task a team of its own, by split"
+                    f"{call}: this {word} is in a barrier{self._name()} already, in another task, at {others[0]}, and "
+                    f"calls one more at {here}; let one task of a {word} come to each barrier: write one, after the "
+                    f"nursery{team}"
                 )
             named = "" if phase.id is None else f" (id {phase.id})"
             if self.notified_at is None and not self._waiting:
                 named += ", in a barrier that was cancelled,"
+            wait = (self.called if self.notified_at is not None else "") or "barrier_wait or barrier_try"
             raise conduit.BadRequest(
-                f"{call}: this rank has notified the barrier{named} and not yet waited for it; call barrier_wait or "
-                "barrier_try first"
+                f"{call}: this {word} has notified the barrier{named} and not yet waited for it; call {wait} first"
             )
         phase.notified = True
         self._come += 1
@@ -410,13 +415,13 @@ class Barrier:
         return phase.done
 
     def _enter(self, call: str) -> Phase:
-        phase = self.phases[self._parity]
+        phase, word = self.phases[self._parity], self._barriers.rank_word
         if not phase.notified:
             raise conduit.BadRequest(
-                f"{call}: this rank has not notified; call barrier_notify first, or barrier for both"
+                f"{call}: this {word} has not notified; call barrier_notify first, or barrier for both"
             )
         if self._waiting:
-            raise conduit.BadRequest(f"{call}: another task of this rank waits for this barrier; let one task do it")
+            raise conduit.BadRequest(f"{call}: another task of this {word} waits for this barrier; let one task do it")
         self._waiting = True
         return phase
 
@@ -424,11 +429,12 @@ class Barrier:
         phase, consensus = self.phases[self._parity], self.phases[self._parity].consensus
         self.phases[self._parity] = Phase()
         self._parity ^= 1
-        advice = "give the same id on every rank, or None"
+        word = self._barriers.rank_word
+        advice = f"give the same id on every {word}, or None"
         if consensus.agreement == Agreement.MISMATCH:
             raise BarrierMismatch(
-                f"{call}: ranks gave ids {consensus.first} and {consensus.second} to one barrier, this one {phase.id}; "
-                f"{advice}"
+                f"{call}: {word}s gave ids {consensus.first} and {consensus.second} to one barrier, this one "
+                f"{phase.id}; {advice}"
             )
         if consensus.agreement == Agreement.NAMED and id is not None and id != consensus.first:
             raise BarrierMismatch(f"{call}: id={id}, but the barrier's id is {consensus.first}; {advice}")

@@ -212,6 +212,16 @@ class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap, Team):
         refuse_dropped("x", lock.name)
         return lock
 
+    def call_ranks(self, word: str) -> None:
+        """Let errors and warnings call a rank otherwise; plain, for front ends that call it so.
+
+        Args:
+            word: ``thread``, ``PE``.
+        """
+        parts = _attachments[id(self.ep)]
+        parts.locks.rank_word = parts.heap.rank_word = parts.barriers.rank_word = word
+        parts.collectives.call_ranks(word)
+
     def title_locks(self, prefix: str, title: Callable[[str], str]) -> None:
         """Let errors and reports call some locks otherwise than by their names; plain, for front ends that make these.
 

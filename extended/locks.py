@@ -29,7 +29,7 @@ from extended import checks
 from extended.calls import public
 from extended.outgoing import RequestQueue
 from extended.program_lines import program_line
-from extended.reporting import IN_ONE_ORDER, queue_text
+from extended.reporting import IN_ONE_ORDER, RANK, queue_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -159,10 +159,13 @@ class Locks:
     Attributes:
         ep: the rank's endpoint.
         outgoing: messages to be sent.
+        rank_word: what errors call a rank.
 
     Args:
         ep: the rank's endpoint.
     """
+
+    rank_word = RANK
 
     def __init__(self, ep: Endpoint) -> None:
         self.ep = ep
@@ -253,7 +256,9 @@ class Locks:
         """
         hold = self._holds.get(lock.key)
         if hold is None or hold.task is not trio.lowlevel.current_task():
-            who = "no task of this rank holds it" if hold is None else f"the task that took it at {hold.place} holds it"
+            who = f"no task of this {self.rank_word} holds it"
+            if hold is not None:
+                who = f"the task that took it at {hold.place} holds it"
             raise conduit.BadRequest(
                 f"{call}: this task does not hold {lock.title}, {who}; release it once, in the task that took it"
             )
@@ -271,15 +276,19 @@ class Locks:
             best = "best by `async with`, " if hold.call.endswith("acquire") else ""  # of a lock that can be entered
             self.ep.warn(
                 f"{hold.lock.title}, taken at {hold.place}, is still held although main has returned: release it, "
-                f"{best}else no rank ever gets it"
+                f"{best}else no {self.rank_word} ever gets it"
             )
 
     def tell(self, sink: ReportSink) -> None:
         """Tell which locks this rank holds, and who holds and wants those that it keeps."""
         for hold in self._holds.values():
             sink.note(f"holds {hold.lock.title}, taken at {hold.place}")
+            sink.holds(hold.task, hold.lock.title, hold.place)
+        for request in self._requests.values():
+            if request.state == LockState.QUEUED:
+                sink.wants(request.lock.title)
         if self._holds and any(request.state == LockState.QUEUED for request in self._requests.values()):
-            sink.advise(IN_ONE_ORDER)
+            sink.advise(IN_ONE_ORDER.format(self.rank_word))
         for queue in self._queues.values():
             if len(queue.waiting) > 1:  # who waits alone knows who has the lock, and says so
                 waiting = [rank for rank, _ in queue.waiting]
@@ -361,13 +370,13 @@ class Locks:
             request.follows(ahead, position)
 
 
-def _check_name(name: object) -> bytes:
+def _check_name(name: object, rank_word: str) -> bytes:
     # Return a lock's name as bytes: different ones for different names, the same on all ranks.
     if isinstance(name, str):
         return b"s" + name.encode("utf-8", "surrogatepass")
     if not hasattr(name, "__index__"):
         raise conduit.BadRequest(
-            f"lock: name={checks.shown(name)} {is_a(name)}; give a str or an int, the same on all ranks"
+            f"lock: name={checks.shown(name)} {is_a(name)}; give a str or an int, the same on all {rank_word}s"
         )
     return b"i%x" % checks.integer("lock", "name", name)
 
@@ -402,7 +411,7 @@ class Lock:
 
     def __init__(self, locks: Locks, name: str | int) -> None:
         self._locks = locks
-        self.key = _check_name(name)
+        self.key = _check_name(name, locks.rank_word)
         most = locks.ep.limits.max_medium - 1
         if len(self.key) > most + 1:
             raise conduit.BadRequest(

@@ -12,8 +12,11 @@ if TYPE_CHECKING:
 _SHOWN = 6  # ranks, or ranges of ranks, that are shown of many
 
 
-IN_ONE_ORDER = "take several locks in the same order on every rank, or release one before the next is taken"
-"""What to do where ranks that have a lock wait for another."""
+IN_ONE_ORDER = "take several locks in the same order on every {}, or release one before the next is taken"
+"""What to do where ranks, or what a front end calls so, that have a lock wait for another."""
+
+RANK = "rank"
+"""What this layer calls a rank in errors; front ends may call it otherwise, by `Extended.call_ranks`."""
 
 
 class ReportSink(Protocol):
@@ -24,6 +27,12 @@ class ReportSink(Protocol):
 
     def advise(self, text: str) -> None:
         """Say what to do about that."""
+
+    def holds(self, task: object, what: str, place: str) -> None:
+        """Say what a task of Trio holds, and the line that took it."""
+
+    def wants(self, what: str) -> None:
+        """Say that this rank waits for something that another holds."""
 
     def waits_now(self, task: object, text: str) -> None:
         """Say what a task of Trio waits for as it stands now."""

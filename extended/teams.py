@@ -282,10 +282,11 @@ class Team(Collectives):
 
         Source: GASNet specification 1.8, `gasnet_barrier_notify` and `gasnet_barrier_wait`.
         """
+        call = called.partition("(")[0] or "barrier"
         self.check_usable(called or "barrier")
         name = checks.barrier_id("barrier", id)
-        await self._barrier.notify("barrier", name, called)
-        await self._end_barrier("barrier", name)
+        await self._barrier.notify(call, name, called)
+        await self._end_barrier(call, name)
 
     @public(_for_barrier("barrier_notify"))
     async def barrier_notify(self, id: SupportsIndex | None = None, *, called: str = "") -> None:

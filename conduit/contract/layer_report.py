@@ -31,6 +31,19 @@ class Participation:
     last: str = ""
 
 
+@attrs.frozen
+class Hold:
+    """Something that a task of this rank holds, and others may want.
+
+    Attributes:
+        what: it is called, the same on all ranks, and nothing else is.
+        place: file and line that took it.
+    """
+
+    what: str
+    place: str
+
+
 @attrs.define
 class LayerReport:
     """What the layers of one rank have told.
@@ -42,6 +55,8 @@ class LayerReport:
         noted: of the messages that are not handled, how many the notes tell of.
         awaited: how many others waits of their senders tell of.
         waiting: by task what it waits for in words of now, in the place of those of the wait's begin.
+        held: by task what it holds.
+        wanted: what tasks of this rank wait for that others hold.
     """
 
     notes: list[str] = attrs.field(factory=list)
@@ -50,6 +65,8 @@ class LayerReport:
     noted: int = 0
     awaited: int = 0
     waiting: dict[object, str] = attrs.field(factory=dict)
+    held: dict[object, list[Hold]] = attrs.field(factory=dict)
+    wanted: list[str] = attrs.field(factory=list)
 
     def note(self, text: str, messages: int = 0) -> None:
         """Add a line about this rank, and about so many messages that it has not handled."""
@@ -63,6 +80,14 @@ class LayerReport:
     def waits_now(self, task: object, text: str) -> None:
         """Say what a task of Trio waits for as it stands now, in the place of the `what` of its wait."""
         self.waiting[task] = text
+
+    def holds(self, task: object, what: str, place: str) -> None:
+        """Say what a task of Trio holds, as a lock, and the line that took it; `what` means that on all ranks."""
+        self.held.setdefault(task, []).append(Hold(what, place))
+
+    def wants(self, what: str) -> None:
+        """Say that this rank waits for something that another holds."""
+        self.wanted.append(what)
 
     def advise(self, text: str) -> None:
         """Say what to do about that, at the end of the report."""

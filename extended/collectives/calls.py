@@ -53,7 +53,13 @@ def _from_root(call: str) -> Callable[..., Plan]:
 
 def _of_rooted_blocks(call: str) -> Callable[..., Plan]:
     def plan(
-        team: Collectives, array: object, root: object = 0, *, out: object = None, algorithm: object = None
+        team: Collectives,
+        array: object,
+        root: object = 0,
+        *,
+        out: object = None,
+        algorithm: object = None,
+        called: str = "",
     ) -> Plan:
         team.check_usable(call)
         return plans.of_blocks(team, call, _kind(call), array, out, algorithm, root)
@@ -251,6 +257,7 @@ class Collectives:
         *,
         out: Any = None,
         algorithm: str | None = None,
+        called: str = "",
     ) -> Any:
         """Give each rank its row of the root's array.
 
@@ -259,6 +266,7 @@ class Collectives:
             root: rank of the team.
             out: where the result goes; by default a new array.
             algorithm: one of "flat", "tree", "two_level"; by default chosen.
+            called: of a front end: what its user has called, as "pe.fcollect", which reports are to name.
 
         Returns:
             this rank's row.
@@ -267,7 +275,7 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        return await self._do(_scatter(self, array, root, out=out, algorithm=algorithm))
+        return await self._do(_scatter(self, array, root, out=out, algorithm=algorithm), called)
 
     @public(_scatter_nb)
     async def scatter_nb(
@@ -291,7 +299,13 @@ class Collectives:
 
     @public(_gather)
     async def gather(
-        self, array: npt.ArrayLike, root: SupportsIndex = 0, *, out: Any = None, algorithm: str | None = None
+        self,
+        array: npt.ArrayLike,
+        root: SupportsIndex = 0,
+        *,
+        out: Any = None,
+        algorithm: str | None = None,
+        called: str = "",
     ) -> Any:
         """Collect the arrays of all ranks at the root.
 
@@ -300,6 +314,7 @@ class Collectives:
             root: rank of the team.
             out: where the result goes at the root; by default a new array.
             algorithm: one of "flat", "tree", "two_level"; by default chosen.
+            called: of a front end: what its user has called, as "pe.fcollect", which reports are to name.
 
         Returns:
             at the root an array with one row for each rank, None elsewhere.
@@ -308,7 +323,7 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        return await self._do(_gather(self, array, root, out=out, algorithm=algorithm))
+        return await self._do(_gather(self, array, root, out=out, algorithm=algorithm), called)
 
     @public(_gather_nb)
     async def gather_nb(

@@ -78,6 +78,10 @@ class CollectiveEngine:
         """Forget a team whose ranks have all finished all calls."""
         self._team_table.drop(team_calls.identity)
 
+    def call_ranks(self, word: str) -> None:
+        """Let errors call a rank that."""
+        self._team_table.call_ranks(word)
+
     def tell(self, sink: ReportSink) -> None:
         """Tell how many calls of each team this rank has begun, and for which it waits."""
         for team_calls in self._team_table.known():
@@ -323,7 +327,7 @@ class CollectiveEngine:
             return
         if error is None:
             here = "{}:{}".format(*program_line())
-            advice = "do not cancel calls that all ranks make together"
+            advice = f"do not cancel calls that all {team_calls.rank_word}s make together"
             self._break(team_calls, team_calls.next - 1, f"{text} was cancelled", advice, here)
         else:
             what = f"{text} raised {type(error).__name__}: {error},"
@@ -336,8 +340,9 @@ class CollectiveEngine:
         self._break(team_calls, call.sequence - 1, what, "use another team, and let op raise nothing")
 
     def _break(self, team_calls: TeamCalls, sequence: int, what: str, advice: str, here: str = "") -> None:
-        where = f" on rank {self._ep.rank} of the job"
-        rest = f", and the ranks no longer agree on what comes next; {advice}"
+        word = team_calls.rank_word
+        where = f" on {word} {self._ep.rank} of the job"
+        rest = f", and the {word}s no longer agree on what comes next; {advice}"
         self.broken(team_calls, sequence, f"{what}{where}{f' at {here}' if here else ''}{rest}")
         # Without the line: what is sent, and with it the digest, does not depend on where the program's file is.
         self.send_queue.tell_broken(team_calls, sequence, f"{what}{where}{rest}")

@@ -96,9 +96,10 @@ class Operator:
             with np.errstate(all="ignore"):
                 ufunc(operand, operand, out=np.zeros(1, self._dtype), casting="same_kind")
         except TypeError as error:
+            why = "" if "did not contain a loop" in str(error) else f" ({error})"  # which has the dtype twice more
             raise conduit.BadRequest(
-                f"{self._call}: op={self.name} cannot combine arrays of dtype {self._dtype} into one of that dtype "
-                f"({error}); convert the array or give another operation"
+                f"{self._call}: op={self.name} cannot combine arrays of dtype {self._dtype} into one of that "
+                f"dtype{why}; convert the array or give another operation"
             ) from None
         if self._dtype.kind in "SU" and ufunc(operand, operand).dtype.itemsize > self._dtype.itemsize:
             raise conduit.BadRequest(

@@ -15,7 +15,7 @@ from extended.collectives import signature as signatures
 from extended.collectives.call import CollectiveCall, UnexpectedMessages
 from extended.collectives.signature import CollectiveMismatch
 from extended.program_lines import read_line_word
-from extended.reporting import team_name
+from extended.reporting import RANK, team_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,11 +57,14 @@ class TeamCalls:
         next: the number of the next call.
         waiting: calls that wait for a fence.
         warn: says what users are to know of calls that others make and this rank never will; None while it may.
+        rank_word: what errors call a rank.
 
     Args:
         identity: the team's.
         calls_of: returns those of a rank of the job, None where these are another process's or not known any more.
     """
+
+    rank_word = RANK
 
     def __init__(self, identity: Identity, calls_of: Callable[[int, Identity], TeamCalls | None]) -> None:
         self.identity = identity
@@ -135,21 +138,23 @@ class TeamCalls:
     def _warn_never_made(self, warn: Callable[[str], None], sequence: int, unexpected: UnexpectedMessages) -> None:
         if sequence < 0 or self.broken is not None:  # a fence of this layer; a team of which all are told
             return
+        word = self.rank_word
         for source, words in list(unexpected.seen.values())[:1]:
             warn(
-                f"rank {source} called {self._told(source, sequence, words)}, and this rank has not: all ranks of a "
-                "team must make the same collective calls in the same order"
+                f"{word} {source} called {self._told(source, sequence, words)}, and this {word} has not: all "
+                f"{word}s of a team must make the same collective calls in the same order"
             )
 
     def _compare(self, me: int, sequence: int, mine: Signature, source: int, words: Words) -> None:
         if signatures.key(words) == mine.key:
             return
         calls = sorted([(me, mine.words), (source, words)])
-        first, second = (f"rank {rank} called {self._told(rank, sequence, each)}" for rank, each in calls)
+        first, second = (f"{self.rank_word} {rank} called {self._told(rank, sequence, each)}" for rank, each in calls)
         number = "a call that a fence hides" if sequence < 0 else f"collective call {sequence + 1} of their team"
+        ranks = f"{self.rank_word}s"
         raise CollectiveMismatch(
-            f"{number}: {first}, but {second}; all ranks of a team must make the same collective calls in the same "
-            "order, with the same root, algorithm, op, dtype and shape (ranks are those of the job)"
+            f"{number}: {first}, but {second}; all {ranks} of a team must make the same collective calls in the same "
+            f"order, with the same root, algorithm, op, dtype and shape ({ranks} are those of the job)"
         )
 
     def _told(self, rank: int, sequence: int, words: Words) -> str:
@@ -256,6 +261,8 @@ class TeamTable:
         rank: this rank.
     """
 
+    _rank_word = RANK
+
     def __init__(self, job: object, rank: int) -> None:
         self._job = job
         self._team_table: dict[Identity, TeamCalls] = {}
@@ -266,11 +273,19 @@ class TeamTable:
         team_table = _OF_ALL.get((id(self._job), rank))
         return None if team_table is None else team_table.known_as(identity)
 
+    def call_ranks(self, word: str) -> None:
+        """Let errors call a rank that."""
+        self._rank_word = word
+        for team_calls in self._team_table.values():
+            team_calls.rank_word = word
+
     def find(self, lead: int, count: int) -> TeamCalls:
         """Return the calls of a team, made now if there are none yet."""
         team_calls = self._team_table.get((lead, count))
         if team_calls is None:
             team_calls = self._team_table[lead, count] = TeamCalls((lead, count), self._calls_of)
+            if self._rank_word != RANK:
+                team_calls.rank_word = self._rank_word
         return team_calls
 
     def known_as(self, identity: Identity) -> TeamCalls | None:

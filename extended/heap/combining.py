@@ -28,6 +28,7 @@ from extended.kary_tree import children_of, parent_of
 from extended.missing import Missing
 from extended.outgoing import RequestQueue
 from extended.program_lines import program_line
+from extended.reporting import RANK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -121,10 +122,13 @@ class HeapCalls:
     Attributes:
         low: the border as this rank last heard of it.
         outgoing: messages to be sent.
+        rank_word: what errors call a rank.
 
     Args:
         ep: the rank's endpoint.
     """
+
+    rank_word = RANK
 
     def __init__(self, ep: Endpoint) -> None:
         self._ep = ep
@@ -174,7 +178,9 @@ class HeapCalls:
         if self._lost is not None:
             raise _lost_error(name, self._lost_call(self._lost))
         if self._busy:
-            raise conduit.BadRequest(f"{name}: another task of this rank is in such a call; let one task do it")
+            raise conduit.BadRequest(
+                f"{name}: another task of this {self.rank_word} is in such a call; let one task do it"
+            )
         self._busy, self._given, self._answer = True, True, None
         mine = HeapCall(self._ep.rank, kind, number, align)
         said = "{} at {}:{}".format(called if "(" in called else mine, *program_line())
@@ -251,7 +257,7 @@ class HeapCalls:
                     raise _lost_error(name, call)
             raise conduit.BadRequest(
                 f"{name}: {self._told(one)}, but {self._told(other)}; make the same calls with the same arguments in "
-                "the same order on every rank"
+                f"the same order on every {self.rank_word}"
             )
         first, second = joined(words[0], words[1]), joined(words[2], words[3])
         if code == Answer.EXHAUSTED:
@@ -266,7 +272,7 @@ class HeapCalls:
 
     def _told(self, call: HeapCall) -> str:
         """Return a call as its user made it, as far as that is known."""
-        return f"rank {call.rank} called {self._called_by(call.rank) or call.said or call}"
+        return f"{self.rank_word} {call.rank} called {self._called_by(call.rank) or call.said or call}"
 
     def _called_by(self, rank: int) -> str | None:
         """Return the call of a rank that goes with this one's last, as its user made it; None where it is not known."""
@@ -283,7 +289,7 @@ class HeapCalls:
         They are as their users made them, each with its line.
         """
         made = [
-            (said.rpartition(" at ")[0], f"rank {rank} called {said}")
+            (said.rpartition(" at ")[0], f"{self.rank_word} {rank} called {said}")
             for rank in range(self._ep.size)
             if (said := self._called_by(rank))
         ]
@@ -299,10 +305,11 @@ class HeapCalls:
         else:
             way = self._ep.larger_segment(need)
             larger = f", or {way} with segment={need} or more (--segment)" if way else ""
-            advice = f"take less{larger}: the network gives a rank at most {largest} bytes{' as it is' if way else ''}"
+            most = f"{largest} bytes{' as it is' if way else ''}"
+            advice = f"take less{larger}: the network gives a {self.rank_word} at most {most}"
         free = "free what is no longer used, or " if left < size else ""
         if "(" in called:
-            takes = f"{called} takes {call.number} bytes of every rank's segment, of whose"
+            takes = f"{called} takes {call.number} bytes of every {self.rank_word}'s segment, of whose"
         else:
             takes = f"{called}: nbytes={call.number} with align={call.align} does not fit; of a segment's"
         return f"{takes} {size} bytes {left} are left{parts}; {free}{advice}"

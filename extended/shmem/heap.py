@@ -27,6 +27,7 @@ PAGE = 4096
 """What the addresses of all segments are multiples of, bytes, on every network."""
 
 _WHERE = "allocate it with pe.zeros, pe.array and so on"
+_MAKE = {"lock": "make one with pe.new_lock", "signal": "make one with pe.new_signal"}
 
 
 @attrs.define(eq=False, weakref_slot=True)
@@ -120,7 +121,8 @@ class Allocations:
                 f"{call}: {name} is not symmetric: it is no array of the symmetric heap, nor a view of one; {_WHERE}"
             )
         if block.freed:
-            raise conduit.BadRequest(f"{call}: {name} was freed; use arrays before they are freed, or {_WHERE}")
+            make, what = _MAKE.get(name, _WHERE), f"{name}s" if name in _MAKE else "arrays"
+            raise conduit.BadRequest(f"{call}: {name} was freed; use {what} before they are freed, or {make}")
         elements = arguments.flat(array)
         if elements is None:
             raise conduit.BadRequest(

@@ -177,6 +177,7 @@ async def attach(ep: conduit.Endpoint) -> PE:
         ep: the endpoint.
     """
     x = await Extended.attach(ep)
+    x.call_ranks("PE")
     pe = PE(x, await x.split(ep.rank))
     ep.on_exit(pe.Ctx.finish)
     return pe

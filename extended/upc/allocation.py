@@ -96,9 +96,8 @@ class UpcAllocation:
             # No thread may write into memory that its owner has still to clear.  Threads that disagree find out here.
             await runtime.x.barrier(made.checksum(), called="t.all_alloc")
         except BarrierMismatch:
-            calls = (
-                differing_allocations(runtime.ep) or f"rank {runtime.ep.rank} called {called}, but another one did not"
-            )
+            calls = differing_allocations(runtime.ep)
+            calls = calls or f"thread {runtime.ep.rank} called {called}, but another one did not"
             raise conduit.BadRequest(f"t.all_alloc: {calls}; call it with the same arguments on every thread") from None
         return array
 

@@ -144,7 +144,7 @@ class SharedArray:
         flat = selection.single("a", self.shape, index)
         if flat is not None:
             return flat, None
-        chosen = selection.select("a", self.shape, index)
+        chosen = self._select(index)
         return (int(chosen.flat[0]), None) if chosen.single else (chosen.flat, chosen.shape)
 
     def threadof(self, index: Any) -> Any:
@@ -225,7 +225,7 @@ class SharedArray:
         refuse_read(index)
         flat = selection.single("a", self.shape, index)
         if flat is None:
-            return self, selection.select("a", self.shape, index)
+            return self, self._select(index)
         if self._layout.owner(flat) != self._rank:
             self._runtime.watch.read()
         return self, flat
@@ -268,7 +268,7 @@ class SharedArray:
         refuse_read(value)
         flat = selection.single("a", self.shape, index)
         if flat is None:
-            self._write(selection.select("a", self.shape, index), value)
+            self._write(self._select(index), value)
         else:
             self._write_one(flat, value)
 
@@ -311,8 +311,11 @@ class SharedArray:
             return error
         element = f"{'an element' if shape == () else 'elements'} of dtype {self.dtype}"
         where = f"{who} {element}" + (f", in shape {shape}" if shape else "")
-        wanted = f"values of shape {shape}, or one for all" if shape else "one value"
-        return conduit.BadRequest(f"{call}: {name} {misfit(error, value, shape)}, and {where}; give {wanted}")
+        wrong = misfit(error, value, shape, self.dtype)
+        return conduit.BadRequest(f"{call}: {name} {wrong.why}, and {where}; give {wrong.give}")
+
+    def _select(self, index: Any) -> selection.Selection:
+        return selection.select("a", self.shape, index, self.dtype.names or ())
 
     # ------------------------------------------------------------------------------------------ assigned, and strictly
 
@@ -321,7 +324,7 @@ class SharedArray:
         for each in (index, *values):
             refuse_read(each)
         if selection.single("a", self.shape, index) is None:
-            selection.select("a", self.shape, index)
+            self._select(index)
 
     @public("a", _for_index)
     async def assign(self, index: Any, value: Any) -> None:
@@ -370,13 +373,13 @@ class SharedArray:
         flat = selection.single("a", self.shape, index)
         if flat is not None:
             return await self._read_one(flat)
-        return await self._read(selection.select("a", self.shape, index))
+        return await self._read(self._select(index))
 
     # -------------------------------------------------------------------------------------------------------- atomics
 
     def _for_add(self, index: Any, v: Any) -> tuple[Any, ...]:
         self._check_atomic("a.add_at", index, v)
-        chosen = selection.select("a", self.shape, index)
+        chosen = self._select(index)
         try:
             given = np.asarray(v)
             if given.dtype.kind == "O":  # what numpy has no dtype for: no number, or one that is too large

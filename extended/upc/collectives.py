@@ -165,6 +165,9 @@ def _together(call: str, check: Callable[..., object]) -> Callable[[Together], T
 
 
 name_calls("broadcast", ["t.all_broadcast"])
+name_calls("scatter", ["t.all_scatter(...)"])
+name_calls("gather", ["t.all_gather(...)", "t.all_reduce(...)", "a.gather_to(...)"])
+name_calls("all_to_all", ["t.all_exchange(...)"])
 name_calls("all_gather", ["t.all_gather_all", "t.all_prefix_reduce"])
 
 
@@ -214,7 +217,7 @@ class UpcCollectives:
         """
         me = self.runtime.ep.rank
         data = self._bytes(src).reshape(self.runtime.ep.size, nbytes) if me == src.owner else None
-        self._own(dst, nbytes)[...] = await self.runtime.x.scatter(data, root=src.owner)
+        self._own(dst, nbytes)[...] = await self.runtime.x.scatter(data, root=src.owner, called="t.all_scatter(...)")
 
     @_together("t.all_gather", _for_all_gather)
     async def all_gather(self, dst: Any, src: Any, nbytes: Any) -> None:
@@ -228,7 +231,7 @@ class UpcCollectives:
         Raises:
             conduit.BadRequest: a wrong argument, or a part that is too short.
         """
-        found = await self.runtime.x.gather(self._own(src, nbytes), root=dst.owner)
+        found = await self.runtime.x.gather(self._own(src, nbytes), root=dst.owner, called="t.all_gather(...)")
         if found is not None:
             self._bytes(dst)[...] = found.reshape(-1)
 
@@ -260,7 +263,8 @@ class UpcCollectives:
             conduit.BadRequest: a wrong argument, or a part that is too short.
         """
         threads = self.runtime.ep.size
-        found = await self.runtime.x.all_to_all(self._own(src, threads * nbytes).reshape(threads, nbytes))
+        mine = self._own(src, threads * nbytes).reshape(threads, nbytes)
+        found = await self.runtime.x.all_to_all(mine, called="t.all_exchange(...)")
         self._own(dst, found.size)[...] = found.reshape(-1)
 
     @_together("t.all_permute", _for_all_permute)
@@ -300,7 +304,7 @@ class UpcCollectives:
             own = op.fold(own)
         blocks = np.array([-(-layout.count(thread) // layout.block) for thread in range(layout.threads)])
         given = np.minimum(blocks, 1) if op.any_order else blocks
-        found = await self.runtime.x.gather(_padded(own, int(given.max())), root=dst.owner)
+        found = await self.runtime.x.gather(_padded(own, int(given.max())), root=dst.owner, called="t.all_reduce(...)")
         if found is not None:
             # A row for each turn of the blocks, the thread of the first one first.
             there = np.arange(given.max())[:, None] < np.roll(given, -layout.first)[None, :]

@@ -156,7 +156,8 @@ class ArrayMemory:
             return await self.read_all() if thread == self.rank else None
         # Every thread has room for the longest part, so what is sent needs no copy.
         room = self.layout.most() * self.dtype.itemsize
-        rows = await self.x.gather(self.ep.segment[self.offset : self.offset + room], root=thread)
+        mine = self.ep.segment[self.offset : self.offset + room]
+        rows = await self.x.gather(mine, root=thread, called="a.gather_to(...)")
         if rows is None:
             return None
         return self._in_order([row[: self.part_bytes(k)].view(self.dtype) for k, row in enumerate(rows)])

@@ -47,6 +47,7 @@ class Runtime:
         """Attach what this layer adds, on all ranks, and see to the end of main."""
         await self.ep.attach(self.array_freed, self.array_freed_noted)
         self.ep.on_exit(self.finish)
+        self.ep.on_report(self.writes.tell)
 
     async def finish(self) -> None:
         """Complete what main has left in the write buffer, and give the advice that it has earned."""

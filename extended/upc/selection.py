@@ -16,6 +16,8 @@ from conduit.words import is_a, many
 from extended.upc.errors import WrongIndex
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from extended.upc.layout import Indices
 
 
@@ -59,13 +61,14 @@ def single(name: str, shape: tuple[int, ...], index: Any) -> int | None:
     return flat
 
 
-def select(name: str, shape: tuple[int, ...], index: Any) -> Selection:
+def select(name: str, shape: tuple[int, ...], index: Any, fields: Sequence[str] = ()) -> Selection:
     """Return what an index selects.
 
     Args:
         name: what messages call the array.
         shape: of the array.
         index: anything that numpy takes.
+        fields: of the array's elements.
 
     Raises:
         WrongIndex: numpy does not take it for an array of that shape.
@@ -82,14 +85,52 @@ def select(name: str, shape: tuple[int, ...], index: Any) -> Selection:
             numbers = np.arange(size).reshape([size if each == axis else 1 for each in range(len(shape))])
             total = total + np.broadcast_to(numbers, shape)[index] * stride
             stride *= size
-    except (IndexError, ValueError) as error:
-        raise WrongIndex(
-            f"{name}[{_shown(index)}]: {error}; the array has shape {shape}, and takes what numpy takes: integers, "
-            "slices, ..., index arrays and masks"
-        ) from None
+    except (IndexError, ValueError, TypeError) as error:
+        raise _wrong(name, shape, index, fields, error) from None
     # Numpy gives a number for integers alone, an array of no dimension where `...` is among them.
     alone = not np.ndim(total) and not _has_ellipsis(index)
     return Selection(np.ascontiguousarray(total, np.int64).reshape(-1), np.shape(total), alone)
+
+
+def _wrong(name: str, shape: tuple[int, ...], index: Any, fields: Sequence[str], error: Exception) -> WrongIndex:
+    """Return the error of an index that numpy does not take."""
+    named = index if isinstance(index, list) and index else [index]
+    if fields and all(isinstance(each, str) for each in named):
+        return _field(name, index, next((each for each in named if each not in fields), ""), fields)
+    here = f"{name}[{_shown(index)}]: {_no_index(index) or error}; the array has shape {shape}"
+    if str(error).startswith("index "):  # which has the index, the axis and its size
+        return WrongIndex(here)
+    return WrongIndex(f"{here}, and takes what numpy takes: integers, slices, ..., index arrays and masks")
+
+
+def _field(name: str, index: Any, unknown: str, fields: Sequence[str]) -> WrongIndex:
+    """Return the error of who asks for fields of all elements."""
+    of_each = "these are fields" if isinstance(index, list) else f"{index!r} is a field"
+    what = (
+        f"{unknown!r} is none of the elements' fields {', '.join(fields)}" if unknown else f"{of_each} of each element"
+    )
+    field = fields[0] if unknown else index
+    return WrongIndex(
+        f"{name}[{index!r}]: {what}, and an index chooses whole elements; write `(await {name}[:])[{field!r}]` for "
+        f"all, or `{name}.local[{field!r}]`, which can be assigned to, for this thread's"
+    )
+
+
+def _no_index(index: Any) -> str:
+    """Return which part of an index is none at all, "" where each could be one."""
+    for each in index if isinstance(index, tuple) else (index,):
+        for part in (each.start, each.stop, each.step) if isinstance(each, slice) else ():
+            if part is not None and not hasattr(part, "__index__"):
+                return f"{_shown(part)} {is_a(part)}"
+        if each is None or each is ... or isinstance(each, slice):
+            continue
+        try:
+            found = np.asarray(each)
+        except ValueError:
+            return f"{_shown(each)} has parts of different lengths"
+        if found.dtype.kind not in "iub":
+            return f"{_shown(each)} {is_a(each)}" + (f" of dtype {found.dtype}" if found.ndim else "")
+    return ""
 
 
 def _has_ellipsis(index: Any) -> bool:
@@ -156,6 +197,14 @@ def _outside(name: str, shape: tuple[int, ...], index: Any, axis: int, each: int
 
 
 def _shown(index: Any) -> str:
+    """Return an index as a program has it."""
+    if isinstance(index, tuple) and index:
+        return ", ".join(map(_shown, index)) + "," * (len(index) == 1)
+    if isinstance(index, slice):
+        ends = ["" if each is None else _shown(each) for each in (index.start, index.stop, index.step)]
+        return ":".join(ends if ends[2] else ends[:2])
+    if index is ...:
+        return "..."
     try:
         text = repr(index)
     except Exception:

@@ -31,9 +31,6 @@ _WORDS = {
     "barrier_wait or barrier_try": "t.wait",
     "barrier_wait": "t.wait",
     "barrier for both": "t.barrier for both",
-    "this rank": "this thread",
-    "ranks gave": "threads gave",
-    "every rank": "every thread",
 }
 """What a program of threads calls what the layer below names in its errors; longer ones come first."""
 
@@ -190,6 +187,8 @@ async def attach(ep: conduit.Endpoint, write_buffer: int = WRITE_BUFFER) -> Thre
     Raises:
         conduit.BadRequest: a wrong argument.
     """
-    runtime = Runtime(await Extended.attach(ep), write_buffer)
+    x = await Extended.attach(ep)
+    x.call_ranks("thread")
+    runtime = Runtime(x, write_buffer)
     await runtime.connect()
     return Thread(runtime)

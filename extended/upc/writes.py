@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from conduit.words import many
 from extended.left_behind import LeftBehind
+from extended.program_lines import program_line
 from extended.upc.memory import BegunTransfers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import numpy as np
+
     from extended import Extended
+    from extended.program_lines import SourceLine
+    from extended.reporting import ReportSink
     from extended.upc.buffer import Pending
     from extended.upc.memory import ArrayMemory
 
@@ -21,10 +27,15 @@ class Buffered(Protocol):
     Attributes:
         memory: where its elements lie.
         pending: its entries.
+        dtype: of its elements.
     """
 
     memory: ArrayMemory
     pending: Pending
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of its elements."""
 
     def check_alive(self, call: str, with_what: str = "") -> None:
         """Refuse what comes after the array was freed."""
@@ -46,13 +57,14 @@ class Writes:
         self._ep = x.ep
         self._capacity = capacity
         self._held = 0  # bytes of the entries, at most
-        self._arrays: dict[Buffered, None] = {}  # those with entries, in the order of their first
+        self._arrays: dict[Buffered, SourceLine] = {}  # those with entries, and the line that made their first
         self._sending = False
         self.left = LeftBehind(x)
 
     def added(self, array: Buffered, nbytes: int) -> None:
         """Take note of entries of an array, which are in the buffer now."""
-        self._arrays[array] = None
+        if array not in self._arrays:
+            self._arrays[array] = program_line()
         self._held += nbytes
 
     async def make_room(self) -> None:
@@ -108,6 +120,19 @@ class Writes:
             if not array.pending:
                 self._arrays.pop(array, None)
         self._held = sum(array.pending.nbytes for array in self._arrays)
+
+    def tell(self, sink: ReportSink) -> None:
+        """Tell of the writes that nothing has sent: another thread that waits for one waits for ever."""
+        if self._sending:
+            return
+        for array, (file, line) in self._arrays.items():
+            count = array.pending.compact() // array.dtype.itemsize
+            are = ", the first at {}:{}, are" if count > 1 else " at {}:{} is"
+            sink.note(f"{many(count, 'element')} written{are.format(file, line)} not sent yet")
+            sink.advise(
+                f"`a[i] = v` sends nothing before its thread comes to a fence: where another thread waits for what "
+                f"{file}:{line} writes, write `await t.fence()` after it"
+            )
 
     def forget(self, array: Buffered) -> None:
         """Drop the entries of an array whose memory is freed."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import attrs
 import trio
 
-from extended.reporting import IN_ONE_ORDER
+from extended.reporting import IN_ONE_ORDER, RANK
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,7 +112,7 @@ class WindowLocks:
             shared = "shared" if hold.shared else "exclusive"
             sink.note(f"holds the {shared} lock of rank {hold.home}'s part of a window, taken at {hold.taken}")
         if self._had and any(not (place.left or place.hold.held) for place in self._places.values()):
-            sink.advise(IN_ONE_ORDER)
+            sink.advise(IN_ONE_ORDER.format(RANK))
 
     def _have(self, hold: WindowHold) -> None:
         hold.held = True

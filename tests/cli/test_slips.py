@@ -1314,28 +1314,28 @@ def test_who_waits_in_a_collect_of_shmem_is_told_without_what_it_does_inside(sho
 )
 def test_a_collect_of_shmem_beside_another_call_is_told_as_its_user_made_it(shown, one, other, said):
     lines = shown(f"{SHMEM}f = await pe.zeros(4)\n    await ({one} if pe.my_pe() == 0 else {other})")
-    told = f": rank 0 called {said[0]} at prog.py:5, but rank 1 called {said[1]} at prog.py:5; "
+    told = f": PE 0 called {said[0]} at prog.py:5, but PE 1 called {said[1]} at prog.py:5; "
     assert any(told in line for line in lines), lines
 
 
-FREES = "; make the same calls with the same arguments in the same order on every rank"
+FREES = "; make the same calls with the same arguments in the same order on every {}"
 
 
 def test_arrays_of_shmem_that_are_freed_differently_are_told_by_what_gave_them(shown):
     lines = shown(f"{SHMEM}b = await pe.new_signal()\n    await (pe.free(a) if pe.my_pe() == 0 else pe.del_signal(b))")
     assert (
-        "conduit.errors.BadRequest: pe.free: rank 0 called pe.free(what pe.zeros(shape=(4,), dtype=int64) at "
-        "prog.py:3 gave) at prog.py:5, but rank 1 called pe.del_signal(what pe.new_signal(shape=(1,), dtype=uint64) at "
-        f"prog.py:4 gave) at prog.py:5{FREES}"
+        "conduit.errors.BadRequest: pe.free: PE 0 called pe.free(what pe.zeros(shape=(4,), dtype=int64) at "
+        "prog.py:3 gave) at prog.py:5, but PE 1 called pe.del_signal(what pe.new_signal(shape=(1,), dtype=uint64) at "
+        f"prog.py:4 gave) at prog.py:5{FREES.format('PE')}"
     ) in lines
 
 
 def test_arrays_of_upc_that_are_freed_differently_are_told_by_what_gave_them(shown):
     lines = shown(f"{UPC}b = t.array(a.key)\n    await (t.all_free(a) if t.MYTHREAD == 0 else t.all_alloc(3))")
     assert (
-        "conduit.errors.BadRequest: t.all_free: rank 0 called t.all_free(what t.all_alloc(shape=(12,), dtype=int64, "
-        "block=3) at prog.py:3 gave) at prog.py:5, but rank 1 called t.all_alloc(shape=(3,), dtype=float64, block=2) "
-        f"at prog.py:5{FREES}"
+        "conduit.errors.BadRequest: t.all_free: thread 0 called t.all_free(what t.all_alloc(shape=(12,), dtype=int64, "
+        "block=3) at prog.py:3 gave) at prog.py:5, but thread 1 called t.all_alloc(shape=(3,), dtype=float64, block=2) "
+        f"at prog.py:5{FREES.format('thread')}"
     ) in lines
 
 
@@ -1641,20 +1641,20 @@ def test_implicit_puts_that_no_sync_follows_are_told(command, tmp_path, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("source", "wait"),
+    ("source", "wait", "ranks"),
     [
-        (EXTENDED + "await x.barrier_notify()", "x.barrier_wait"),
-        (UPC + "await t.notify(3)", "t.wait"),
+        (EXTENDED + "await x.barrier_notify()", "x.barrier_wait", "ranks"),
+        (UPC + "await t.notify(3)", "t.wait", "threads"),
     ],
 )
-def test_a_barrier_that_is_notified_and_not_waited_for_is_told(command, tmp_path, monkeypatch, source, wait):
+def test_a_barrier_that_is_notified_and_not_waited_for_is_told(command, tmp_path, monkeypatch, source, wait, ranks):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "prog.py").write_text(source)
     outcome = command("run", "prog.py", "--conduit", "loggp")
     assert outcome.status == 0
     assert outcome.err == (
         f"warning from ranks 0-1: a barrier was notified at prog.py:4 and never waited for: `await {wait}()` waits "
-        "until all ranks have come\n"
+        f"until all {ranks} have come\n"
     )
 
 

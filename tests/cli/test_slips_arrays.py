@@ -126,13 +126,13 @@ def test_a_name_of_another_front_end_is_told_with_the_api_that_has_it(shown, api
 
 def test_arrays_of_each_thread_s_own_are_not_freed_by_all(shown):
     calls = (
-        f"rank {rank} called t.all_free(what t.global_alloc(shape=(6,), dtype=int64) at prog.py:4 gave, an array that "
-        f"thread {rank} made) at prog.py:5"
+        f"thread {rank} called t.all_free(what t.global_alloc(shape=(6,), dtype=int64) at prog.py:4 gave, an array "
+        f"that thread {rank} made) at prog.py:5"
         for rank in range(2)
     )
     assert (
         f"conduit.errors.BadRequest: t.all_free: {', but '.join(calls)}; make the same calls with the same arguments "
-        "in the same order on every rank; an array of each thread's own is freed by that thread alone: `await "
+        "in the same order on every thread; an array of each thread's own is freed by that thread alone: `await "
         "t.free(a)`"
     ) in shown(f"{UPC}b = await t.global_alloc(6, dtype='i8')\n    await t.all_free(b)", "--ranks", "2")
 
@@ -140,7 +140,7 @@ def test_arrays_of_each_thread_s_own_are_not_freed_by_all(shown):
 def test_a_lock_of_set_lock_is_not_to_be_entered(shown):
     lines = shown(f"{SHMEM}lock = await pe.new_lock()\n    await pe.set_lock(lock)", "--ranks", "3")
     lock = "the lock at offset 1048560 of the symmetric heap (pe.new_lock at prog.py:3)"
-    warned = ", taken at prog.py:4, is still held although main has returned: release it, else no rank ever gets it"
+    warned = ", taken at prog.py:4, is still held although main has returned: release it, else no PE ever gets it"
     (warning,) = (line for line in lines if "warning of" in line)
     assert warning.endswith(f": {lock}{warned}")
     assert any(f"waits for {lock} behind rank 1, which waits for it too or has it, which" in line for line in lines)
@@ -155,3 +155,156 @@ def test_a_lock_of_set_lock_is_not_to_be_entered(shown):
 )
 def test_values_that_are_awaited_one_by_one_are_put_into_a_list(shown, line, text):
     assert f"with `await` in it this is no list: put it into brackets, `{text}" in shown(f"{UPC}{line}", "--ranks", "2")
+
+
+@pytest.mark.parametrize(
+    ("program", "call", "lock", "taken", "here"),
+    [
+        (f"{UPC}async with t.lock('a'):\n        await t.barrier()", "t.barrier", "lock 'a'", 4, 5),
+        (f"{UPC}await t.lock('a').acquire()\n    await t.all_free(a)", "t.all_free", "lock 'a'", 4, 5),
+        (
+            f"{SHMEM}lock = await pe.Lock()\n    async with lock:\n        await pe.barrier_all()",
+            "pe.barrier_all",
+            "the lock at offset 1048560 of the symmetric heap (pe.Lock at prog.py:3)",
+            4,
+            5,
+        ),
+        (
+            f"{UPC}import trio\n    async with t.lock('a'):\n        async with trio.open_nursery() as nursery:\n"
+            "            nursery.start_soon(t.barrier)",
+            "t.barrier",
+            "lock 'a'",
+            5,
+            7,
+        ),
+        (f"{EXTENDED}async with x.lock(7):\n        await x.barrier()", "a barrier", "lock 7", 4, 5),
+    ],
+)
+def test_who_holds_a_lock_that_others_need_to_come_to_a_call_is_told_to_release_it(
+    shown, program, call, lock, taken, here
+):
+    lines = shown(program, "--ranks", "2")
+    (holder,) = (line[4:10] for line in lines if f": holds {lock}, taken at prog.py:{taken}" in line)
+    other = "rank 0" if holder == "rank 1" else "rank 1"
+    assert lines[-1] == (
+        f"{holder} holds {lock} since prog.py:{taken} and waits in {call} at prog.py:{here} for {other}, which needs "
+        "it first: release it before that call"
+    )
+
+
+def test_who_holds_a_lock_and_waits_for_what_others_do_is_told_to_release_it(shown):
+    lines = shown(
+        f"""{SHMEM}flag, lock = await pe.zeros(1, "i8"), await pe.new_lock()
+    if pe.my_pe() == 1: await pe.set_lock(lock)
+    await pe.barrier_all()
+    if pe.my_pe() == 1: await pe.wait_until(flag, ">", 0)
+    else: await pe.set_lock(lock)""",
+        "--ranks",
+        "2",
+    )
+    lock = "the lock at offset 1048544 of the symmetric heap (pe.new_lock at prog.py:3)"
+    assert lines[-1] == (
+        f"rank 1 holds {lock} since prog.py:4 and waits at prog.py:6, while rank 0 needs it: release it before a wait "
+        "for what that one does"
+    )
+
+
+def test_who_holds_a_lock_that_nobody_wants_is_not_told_to_release_it(shown):
+    lines = shown(f"{UPC}if t.MYTHREAD:\n        async with t.lock('a'): await t.barrier()", "--ranks", "2")
+    assert not any("release it" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("write", "told"),
+    [
+        ("a[3] = 5", "1 element written at prog.py:4 is not sent yet"),
+        ("a[3:] = 5", "3 elements written, the first at prog.py:4, are not sent yet"),
+        ("a[3] = 5; a[3] = 6; a[5] = 7", "2 elements written, the first at prog.py:4, are not sent yet"),
+    ],
+)
+def test_writes_that_no_fence_has_sent_are_told_with_their_line(shown, write, told):
+    made = UPC.replace("(1,", "(6,")
+    wait = "await t.ep.block_until(lambda: (a.local == 5).any())"
+    lines = shown(f"{made}if not t.MYTHREAD: {write}\n    {wait}", "--ranks", "2")
+    assert sum("not sent yet" in line for line in lines) == 1
+    assert f"    {told}" in lines
+    assert lines[-1] == (
+        "`a[i] = v` sends nothing before its thread comes to a fence: where another thread waits for what prog.py:4 "
+        "writes, write `await t.fence()` after it"
+    )
+
+
+def test_writes_that_were_sent_are_not_told(shown):
+    wait = "await t.ep.block_until(lambda: False)"
+    made = UPC.replace("(1,", "(6,")
+    lines = shown(f"{made}a[:] = 5\n    await t.fence()\n    a.local[0] = 1\n    {wait}", "--ranks", "2")
+    assert not any("sent" in line for line in lines)
+
+
+@pytest.mark.parametrize("begin", [UPC, SHMEM])
+def test_who_writes_no_attach_is_not_told_of_one(shown, begin):
+    (_, line) = shown(f"{begin}pass", "--ranks", "3", "--time-limit", "2us")
+    assert line.startswith("ranks 0-2, each: before its main: waits for every rank to start since ")
+
+
+def test_who_has_only_to_begin_its_main_is_not_said_to_wait_for_who_has_begun(command, tmp_path):
+    file = tmp_path / "prog.py"
+    file.write_text("import signal\napi = 'upc'\nasync def main(t): signal.raise_signal(signal.SIGINT)")
+    lines = command("run", str(file), "--ranks", "3", "--conduit", "loggp").err.splitlines()
+    assert lines[1] == "rank 0: its task ran that"
+    assert lines[2].startswith(
+        "ranks 1-2, each: before its main: waits for its turn, now that every rank has started since "
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("a.gather_to(0)", "a.gather_to(...)"),
+        ("t.all_reduce((a, 0), a)", "t.all_reduce(...)"),
+        ("t.all_gather((a, 0), a, 8)", "t.all_gather(...)"),
+        ("t.all_scatter(a, (a, 0), 8)", "t.all_scatter(...)"),
+        ("t.all_exchange(a, b, 8)", "t.all_exchange(...)"),
+    ],
+)
+def test_a_collective_call_beside_a_barrier_is_told_by_its_name(shown, call, told):
+    """The barrier is taken for the one that the call begins with."""
+    made = UPC.replace("(1,", "(6,")
+    made += "b = await t.all_alloc(6, dtype='i8')\n    "
+    lines = shown(f"{made}if t.MYTHREAD == 1: await {call}\n    else: await t.barrier()", "--ranks", "2")
+    warned = f"thread 1 called {told} at prog.py:5, and this thread has not: "
+    assert any(f"waits for {told}, to which" in line or warned in line for line in lines), lines
+
+
+TWICE = "import trio\n    async with trio.open_nursery() as n:\n        n.start_soon({0}); n.start_soon({0})"
+ONE = "in another task, at prog.py:{0}, and calls one more at prog.py:{0}; let one task of a {1} come to each barrier: "
+
+
+@pytest.mark.parametrize(
+    ("program", "text"),
+    [
+        (
+            f"{UPC}{TWICE.format('t.barrier')}",
+            f"t.barrier: this thread is in a barrier already, {ONE.format(6, 'thread')}write one, after the nursery",
+        ),
+        (
+            f"{SHMEM}{TWICE.format('pe.barrier_all')}",
+            f"pe.barrier_all: this PE is in a barrier already, {ONE.format(5, 'PE')}write one, after the nursery",
+        ),
+        (
+            f"{SHMEM}{TWICE.format('pe.zeros, 4')}",
+            "pe.zeros: another task of this PE is in such a call; let one task do it",
+        ),
+        (
+            f"{UPC}await t.notify()\n    await a.gather_to(0)",
+            "a.gather_to: this thread has notified the barrier and not yet waited for it; call t.wait first",
+        ),
+        (
+            f"{SHMEM}lock = await pe.new_lock()\n    await pe.del_lock(lock)\n    await pe.set_lock(lock)",
+            "pe.set_lock: lock was freed; use locks before they are freed, or make one with pe.new_lock",
+        ),
+    ],
+)
+def test_what_the_layer_below_refuses_is_told_in_words_of_the_front_end(shown, program, text):
+    lines = shown(program, "--ranks", "2")
+    assert any(line.endswith(f"conduit.errors.BadRequest: {text}") for line in lines), lines

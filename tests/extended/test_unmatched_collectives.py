@@ -86,4 +86,4 @@ def test_a_broadcast_of_shmem_has_the_name_that_the_program_gives_it():
 
     zero, one = shmem.run(main, pes=2, conduit="loggp").warnings
     assert not zero
-    assert one[0].startswith("rank 0 called pe.broadcast")
+    assert one[0].startswith("PE 0 called pe.broadcast")

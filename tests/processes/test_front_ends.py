@@ -25,10 +25,10 @@ async def main(pe, what):
         await (pe.TEAM_WORLD.split_strided() if first else pe.alltoall(b, a, 1))
 """
 
-SAME = "make the same calls with the same arguments in the same order on every rank"
+SAME = "make the same calls with the same arguments in the same order on every PE"
 SAME_COLLECTIVES = (
-    "all ranks of a team must make the same collective calls in the same order, with the same root, algorithm, op, "
-    "dtype and shape (ranks are those of the job)"
+    "all PEs of a team must make the same collective calls in the same order, with the same root, algorithm, op, "
+    "dtype and shape (PEs are those of the job)"
 )
 
 
@@ -52,7 +52,7 @@ def differ(run_program, shell, what, ranks):
 )
 def test_calls_on_the_heap(run_program, shell, what, one, other):
     done, place = differ(run_program, shell, what, 3)
-    said = f"rank 0 called {one} at {place}, but rank 1 called {other} at {place}; {SAME}\n"
+    said = f"PE 0 called {one} at {place}, but PE 1 called {other} at {place}; {SAME}\n"
     assert said in done.err
     if what == "allocations":  # the words before these are those of each rank's own call
         assert "all_alloc" not in done.err
@@ -69,5 +69,5 @@ def test_calls_on_the_heap(run_program, shell, what, one, other):
 )
 def test_collective_calls(run_program, shell, what, one, other):
     done, place = differ(run_program, shell, what, 2)
-    said = f": rank 0 called {one} at {place}, but rank 1 called {other} at {place}; {SAME_COLLECTIVES}\n"
+    said = f": PE 0 called {one} at {place}, but PE 1 called {other} at {place}; {SAME_COLLECTIVES}\n"
     assert said in done.err

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import attrs
 import trio
 
-from conduit.contract import REQUEST, Awaited, Message, Wait
+from conduit.contract import REQUEST, Awaited, Hold, Message, Wait
 from conduit.core import endpoint, written
 from conduit.core.started import started_at
 from conduit.core.steps import steps_of
@@ -155,9 +155,10 @@ def _rank(
         if wait is not None and task in told.waiting:
             wait = attrs.evolve(wait, what=told.waiting[task])
         if wait is not None or not tasks.at_end_of_nursery(task):
-            found.append(_task(number, task, wait, task is blamed, interrupted, broken_off))
+            record = _task(number, task, wait, task is blamed, interrupted, broken_off)
+            found.append(attrs.evolve(record, holds=_held(task, told.held)))
     polls = any(_polls(task, broken_off) for task in found)
-    record = RankRecord(
+    of_rank = RankRecord(
         number,
         stage.value if found else "has ended",
         bool(found) and stage is Stage.RUNNING,
@@ -176,10 +177,21 @@ def _rank(
         ),
         told.noted,
         told.awaited,
+        tuple(told.wanted),
     )
-    if record.running and not record.may_poll and any(task.call == OF_TRIO for task in found):
-        return attrs.evolve(record, advice=(*record.advice, _to_poll(own)))
-    return record
+    if of_rank.running and not of_rank.may_poll and any(task.call == OF_TRIO for task in found):
+        return attrs.evolve(of_rank, advice=(*of_rank.advice, _to_poll(own)))
+    return of_rank
+
+
+def _held(task: trio.lowlevel.Task, told: Mapping[object, Sequence[Hold]]) -> tuple[Hold, ...]:
+    """Return what a task holds, and what those hold that wait at the end of a nursery for it."""
+    found = list(told.get(task, ()))
+    nursery = task.parent_nursery if told else None
+    while nursery is not None and tasks.at_end_of_nursery(nursery.parent_task):
+        found += told.get(nursery.parent_task, ())
+        nursery = nursery.parent_task.parent_nursery
+    return tuple(found)
 
 
 def _to_poll(own: Sequence[trio.lowlevel.Task]) -> str:
@@ -260,7 +272,8 @@ def _task(
 ) -> TaskRecord:
     place, started = _place(task)
     if wait is not None:
-        return TaskRecord(task.name, place, started, "", _wait(wait, look=not interrupted), blamed)
+        record = _wait(wait, look=not interrupted or wait.kind is Awaited.ATTACH)  # which calls nothing of the program
+        return TaskRecord(task.name, place, started, "", record if place else _at_start(record), blamed)
     if broken_off is not None and (place is None or started):
         if broken_off.rank in (None, number):
             return TaskRecord(task.name, None, False, _RAN, None, blamed, ran=True)
@@ -294,6 +307,13 @@ def _wait(wait: Wait, *, look: bool) -> WaitRecord:
     return WaitRecord(
         wait.what, wait.kind.value, wait.since, tuple(sorted(set(wait.ranks))), over=look and _over(wait.ready)
     )
+
+
+def _at_start(wait: WaitRecord) -> WaitRecord:
+    """Return a wait of a rank that is in no line of its program, in words of who writes no attach."""
+    if wait.kind != Awaited.ATTACH.value:
+        return wait
+    return attrs.evolve(wait, what="its turn, now that every rank has started" if wait.over else "every rank to start")
 
 
 def _over(ready: Callable[[], bool]) -> bool:

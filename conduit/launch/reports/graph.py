@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence, Set
 
+from conduit.contract import Awaited
 from conduit.launch.reports.records import Cause, Edge, RankRecord, TaskRecord, WaitRecord
 
 _CAUSES = 16  # groups of ranks whose waiters are counted; what comes after them explains little
@@ -202,7 +203,7 @@ def _urgency(ranks: Sequence[RankRecord], group: Sequence[int]) -> int:
     first = ranks[group[0]]
     if any(task.blamed for rank in group for task in ranks[rank].tasks):
         return 3
-    if any(wait.over for rank in group for wait in waits(ranks[rank])):
+    if any(wait.over and wait.kind != Awaited.ATTACH.value for rank in group for wait in waits(ranks[rank])):
         return 2
     return int(first.running and not first.may_poll and any(ranks[rank].undelivered for rank in group))
 

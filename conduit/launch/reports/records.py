@@ -6,7 +6,7 @@ import json
 
 import attrs
 
-from conduit.contract import Participation
+from conduit.contract import Hold, Participation
 from conduit.core import written
 
 OF_TRIO = "a wait of Trio's own"
@@ -107,6 +107,7 @@ class TaskRecord:
         wait: what it waits for in a call, polling; None if it does not.
         blamed: whether it is what ended the job.
         ran: whether an interrupt has come out of it, so that it is in no program any more.
+        holds: what it holds that others may want, as locks.
     """
 
     name: str
@@ -116,6 +117,7 @@ class TaskRecord:
     wait: WaitRecord | None
     blamed: bool = False
     ran: bool = False
+    holds: tuple[Hold, ...] = ()
 
 
 @attrs.frozen
@@ -137,6 +139,7 @@ class RankRecord:
         advice: what the layers above say that is to be done.
         noted: of the undelivered messages, how many the notes tell of.
         awaited: how many others waits of their senders tell of.
+        wants: what its tasks wait for that others hold.
     """
 
     rank: int
@@ -153,6 +156,7 @@ class RankRecord:
     advice: tuple[str, ...] = ()
     noted: int = 0
     awaited: int = 0
+    wants: tuple[str, ...] = ()
 
     @property
     def may_poll(self) -> bool:

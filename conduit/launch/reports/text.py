@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from conduit.contract import Awaited
 from conduit.launch.reports.graph import pattern, shape, task_shape
+from conduit.launch.reports.held import held_back
 from conduit.launch.reports.inboxes import in_use, in_use_together, not_handled
 from conduit.launch.reports.records import Cause, RankRecord, Report, TaskRecord, WaitRecord
 from conduit.launch.reports.together import crossed
@@ -26,6 +28,7 @@ _OVER = {
 }
 _AT_REST = ("deadlock", "stall")  # kinds of which it is known that nothing is on its way
 _TRUE = "which is true by now"  # what made it true may have been a handler of this very instant
+_BEFORE = "before its main"  # of a layer that attaches there
 _OUTSIDE = "outside its main"  # of a layer that begins its work there, or ends it
 _MORE = "`conduit run --full-report FILE` writes all, and the error's `report` has it"
 
@@ -78,6 +81,7 @@ class _Text:
         """Return what is to be done, each thing once, whatever the number of ranks."""
         said = dict.fromkeys(text for rank in self._report.ranks for text in rank.advice)
         if self._report.kind in _AT_REST:
+            said.update(dict.fromkeys(held_back(self._report.ranks)))
             said.update(dict.fromkeys(crossed(self._report.ranks)))
         return list(said)
 
@@ -235,7 +239,8 @@ def _where(rank: RankRecord, task: TaskRecord) -> str:
     if task.place is None:
         if rank.serving:
             return rank.stage
-        return "" if task.ran else _OUTSIDE
+        attaches = task.wait is not None and task.wait.kind == Awaited.ATTACH.value
+        return "" if task.ran else _BEFORE if attaches else _OUTSIDE
     return f"{task.place} (started there)" if task.started else str(task.place)
 
 

@@ -115,13 +115,13 @@ def _evolve(rank: RankRecord, any_of_it: object, told: Callable[[RankRecord, Wai
 
 
 class _Attached:
-    """Names those that have not come to attach, where the wait itself cannot."""
+    """Names those that have not come to attach, where the wait itself cannot; of one that is over there are none."""
 
     def __init__(self, ranks: Sequence[RankRecord]) -> None:
         self._absent = tuple(rank.rank for rank in ranks if not any(map(_in_attach, rank.tasks)))
 
     def __call__(self, rank: RankRecord, wait: WaitRecord) -> WaitRecord:
-        if wait.kind != Awaited.ATTACH.value or wait.ranks:
+        if wait.kind != Awaited.ATTACH.value or wait.ranks or wait.over:
             return wait
         return attrs.evolve(wait, ranks=self._absent)
 

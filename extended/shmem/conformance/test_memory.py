@@ -76,7 +76,7 @@ def test_allocations_that_differ_are_refused(case: Case) -> None:
     """On every PE."""
 
     async def main(pe: Any) -> None:
-        with pytest.raises(conduit.BadRequest, match=r"pe\.zeros: rank 0 called .*, but rank 1 called"):
+        with pytest.raises(conduit.BadRequest, match=r"pe\.zeros: PE 0 called .*, but PE 1 called"):
             await pe.zeros(pe.my_pe() + 1)
         a, b = await pe.zeros(1), await pe.zeros(1)
         with pytest.raises(conduit.BadRequest, match="free"):

@@ -146,9 +146,9 @@ def test_too_little_room_says_how_much_is_needed(case: Case) -> None:
         for call in (t.all_alloc, t.global_alloc, t.alloc):
             message = await refused(lambda call=call: call(1_000_000 * t.THREADS, dtype="f8"))  # type: ignore[misc]
             takes, most = 8_000_000 * (t.THREADS if call == t.alloc else 1), t.ep.max_segment
-            assert f"takes {takes} bytes of every rank's segment" in message
+            assert f"takes {takes} bytes of every thread's segment" in message
             too_much = most is not None and most < takes
-            advice = f"the network gives a rank at most {most} bytes" if too_much else "start the job with segment="
+            advice = f"the network gives a thread at most {most} bytes" if too_much else "start the job with segment="
             assert advice in message
         assert (await t.all_alloc(10)).shape == (10,)
 
@@ -376,6 +376,6 @@ def test_a_cancelled_collective_is_told_to_all(case: Case) -> None:
             await t.ep.compute(0.1)
         for call in (lambda: t.all_sort(a), t.barrier):
             message = await refused(call, conduit.ConduitError)
-            assert "t.all_sort was cancelled on rank 0 of the job" in message
+            assert "t.all_sort was cancelled on thread 0 of the job" in message
 
     play(case.at_least(2), main)

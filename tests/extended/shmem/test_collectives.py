@@ -258,8 +258,8 @@ def test_collective_calls_that_differ_are_named_as_the_user_wrote_them():
     with pytest.raises(extended.CollectiveMismatch) as caught:
         run(main)
     assert re.match(
-        rf"collective call \d+ of their team: rank 0 called pe\.max_reduce\(op=max, \(4,\), float64\){here}, but "
-        rf"rank 1 called pe\.sum_reduce\(op=sum, \(4,\), float64\){here}; all ranks of a team ",
+        rf"collective call \d+ of their team: PE 0 called pe\.max_reduce\(op=max, \(4,\), float64\){here}, but "
+        rf"PE 1 called pe\.sum_reduce\(op=sum, \(4,\), float64\){here}; all PEs of a team ",
         str(caught.value),
     ), str(caught.value)
 
@@ -295,7 +295,7 @@ def test_a_collect_that_is_cancelled_between_its_two_exchanges_is_told():
             await pe.barrier_all()
         await pe.collect(b, a)
 
-    said = "pe.barrier_all: this team is broken: pe.collect was cancelled on rank 1 of the job at "
+    said = "pe.barrier_all: this team is broken: pe.collect was cancelled on PE 1 of the job at "
     with pytest.raises(conduit.BadRequest, match=f"(?m)^{said}"):
         shmem.run(main, pes=2, conduit="loggp")
 
@@ -326,6 +326,6 @@ def test_a_call_that_is_cancelled_when_it_is_over_is_told(call):
             await CALLS[call](pe, b, a)
         await pe.sum_reduce(b, a)
 
-    said = f"this team is broken: {call} was cancelled on rank 1 of the job at "
+    said = f"this team is broken: {call} was cancelled on PE 1 of the job at "
     with pytest.raises(conduit.ConduitError, match=f"(?m)^all_reduce: {said}"):
         shmem.run(main, pes=2, conduit="loggp")

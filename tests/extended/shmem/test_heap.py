@@ -138,7 +138,7 @@ def test_a_heap_that_is_used_up_is_refused_on_every_pe_and_goes_on():
 
 def test_pes_that_allocate_or_free_differently_are_refused():
     async def main(pe):
-        with pytest.raises(conduit.BadRequest, match=r"\Ape\.zeros: rank 0 called pe\.zeros"):
+        with pytest.raises(conduit.BadRequest, match=r"\Ape\.zeros: PE 0 called pe\.zeros"):
             await pe.zeros(pe.my_pe() + 1)
         a, b = await pe.zeros(1), await pe.zeros(1)
         with pytest.raises(conduit.BadRequest, match="free"):
@@ -168,7 +168,7 @@ def test_allocations_that_differ_are_named_as_the_program_made_them_with_their_l
         blocks[pe.my_pe()] = await pe.zeros(1)
         return await main(pe)
 
-    here, wrong = rf" at {__file__}:\d+", "make the same calls with the same arguments in the same order on every rank"
+    here, wrong = rf" at {__file__}:\d+", "make the same calls with the same arguments in the same order on every PE"
     calls = [
         (r"pe\.zeros\(shape=\(4,\), dtype=int64\)", r"pe\.ones\(shape=\(5,\), dtype=int32\)"),
         (r"pe\.array\(shape=\(1, 2\), dtype=float64\)", r"pe\.empty\(shape=\(3, 2\), dtype=float32\)"),
@@ -180,6 +180,4 @@ def test_allocations_that_differ_are_named_as_the_program_made_them_with_their_l
     ]
     for told in run(with_a_block):
         for text, (one, other) in zip(told, calls, strict=True):
-            assert re.fullmatch(
-                rf"[\w.]+: rank 0 called {one}{here}, but rank 1 called {other}{here}; {wrong}", text
-            ), text
+            assert re.fullmatch(rf"[\w.]+: PE 0 called {one}{here}, but PE 1 called {other}{here}; {wrong}", text), text

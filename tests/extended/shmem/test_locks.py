@@ -67,7 +67,7 @@ def test_a_lock_that_nobody_has_is_named_when_it_is_released(as_object):
 
     call, lock = (r"lock\.release", SECOND) if as_object else (r"pe\.clear_lock", THIRD)
     words = (
-        rf"\A{call}: this task does not hold {lock}, no task of this rank holds it; release it once, in the task that "
+        rf"\A{call}: this task does not hold {lock}, no task of this PE holds it; release it once, in the task that "
         r"took it\nraised by"
     )
     with pytest.raises(conduit.BadRequest, match=words):
@@ -100,7 +100,7 @@ def test_a_lock_that_is_still_held_at_the_end_is_named():
 
     words = (
         rf"\A{SECOND}, taken at {HERE}:\d+, is still held although main has returned: release it, best by "
-        r"`async with`, else no rank ever gets it\Z"
+        r"`async with`, else no PE ever gets it\Z"
     )
     with pytest.warns(conduit.ConduitWarning):
         (text,) = run(main).warnings[0]

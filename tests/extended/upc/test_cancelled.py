@@ -45,8 +45,8 @@ def test_what_comes_next_says_what_was_cancelled(call, then):
         await CALLS[call](t, a, b)
 
     name = call if then == "again" else then
-    said = f"{name}: this team is broken: {call} was cancelled on rank 0 of the job at {re.escape(__file__)}:"
-    advice = "and the ranks no longer agree on what comes next; do not cancel calls that all ranks make together"
+    said = f"{name}: this team is broken: {call} was cancelled on thread 0 of the job at {re.escape(__file__)}:"
+    advice = "and the threads no longer agree on what comes next; do not cancel calls that all threads make together"
     with pytest.raises(conduit.BadRequest, match=f"(?m)^{said}[0-9]+, {advice}$"):
         upc.run(main, threads=3, conduit="loggp")
 
@@ -76,10 +76,10 @@ def test_nobody_waits_for_a_thread_that_was_cancelled(call, network):
         values = upc.run(main, after * 1e-6, threads=3, conduit=network).values
         seen.add(values[1] if len(values[1]) < 5 else "told")
         if len(values[1]) > 4:
-            assert re.match(f"{call}: this team is broken: .*was cancelled on rank 1 of the job", values[1])
+            assert re.match(f"{call}: this team is broken: .*was cancelled on thread 1 of the job", values[1])
             for told in values[::2]:
                 assert ": this team is broken: " in told
-                assert "was cancelled on rank 1 of the job" in told
+                assert "was cancelled on thread 1 of the job" in told
         elif values[1] == "done":
             break
         else:

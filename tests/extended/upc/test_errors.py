@@ -47,8 +47,8 @@ async def key_after_free(t):
 
 
 WRONG = [
-    (beyond_the_end, IndexError, "a[(4, 0)]: index 4 is out of range for axis 0 of an array of shape (4, 5)"),
-    (before_the_beginning, IndexError, "a[(1, -6)]: index -6 is out of range for axis 1"),
+    (beyond_the_end, IndexError, "a[4, 0]: index 4 is out of range for axis 0 of an array of shape (4, 5)"),
+    (before_the_beginning, IndexError, "a[1, -6]: index -6 is out of range for axis 1"),
     (unknown_dtype, conduit.BadRequest, "t.all_alloc: dtype='f9' is no dtype that numpy knows; give one"),
     (no_block, conduit.BadRequest, "t.all_alloc: block=0 is not possible; give 1 or more; None for one block a thread"),
     (after_free, conduit.BadRequest, "a.local: the array of shape (4, 5) and dtype int64 was freed by t.all_free"),
@@ -68,7 +68,7 @@ def test_an_array_that_does_not_fit_says_which_segment_would_do():
         await t.all_alloc((300, 300), dtype="f8")
         return t.MYTHREAD
 
-    with pytest.raises(conduit.BadRequest, match="takes 240000 bytes of every rank's segment") as caught:
+    with pytest.raises(conduit.BadRequest, match="takes 240000 bytes of every thread's segment") as caught:
         run(main, segment=1000)
     advice = re.search(r"start the job with segment=(\d+) or more", str(caught.value))
     assert run(main, segment=int(advice[1])).values == [0, 1, 2]
@@ -188,12 +188,12 @@ def test_a_collective_that_a_thread_skips_names_it_and_the_lines_of_the_others()
             "sci",
             1 << 20,
             10**6,
-            "take less, or use sci:patched=yes with segment=8000064 or more (--segment): the network gives a rank at "
+            "take less, or use sci:patched=yes with segment=8000064 or more (--segment): the network gives a thread at "
             "most 2097152 bytes as it is",
         ),
-        ("sci", 1 << 20, 10**9, "take less: the network gives a rank at most 2097152 bytes"),
-        ("sci:patched=yes", 1 << 20, 10**9, "take less: the network gives a rank at most 1073741824 bytes"),
-        ("sunfire", 1 << 20, 10**12, "take less: the network gives a rank at most 17179869184 bytes"),
+        ("sci", 1 << 20, 10**9, "take less: the network gives a thread at most 2097152 bytes"),
+        ("sci:patched=yes", 1 << 20, 10**9, "take less: the network gives a thread at most 1073741824 bytes"),
+        ("sunfire", 1 << 20, 10**12, "take less: the network gives a thread at most 17179869184 bytes"),
     ],
 )
 def test_advice_on_too_little_room_knows_how_large_a_segment_can_be(network, segment, size, advice):
@@ -201,8 +201,8 @@ def test_advice_on_too_little_room_knows_how_large_a_segment_can_be(network, seg
         await t.all_alloc(size, dtype="f8", block="indefinite")
 
     words = (
-        rf"\At\.all_alloc\(shape=\({size},\), dtype=float64, block=indefinite\) takes {8 * size} bytes of every rank's "
-        rf"segment, of whose {segment} bytes {segment} are left; {re.escape(advice)}\nraised by"
+        rf"\At\.all_alloc\(shape=\({size},\), dtype=float64, block=indefinite\) takes {8 * size} bytes of every "
+        rf"thread's segment, of whose {segment} bytes {segment} are left; {re.escape(advice)}\nraised by"
     )
     with pytest.raises(conduit.BadRequest, match=words):
         upc.run(main, threads=2, conduit=network, segment=segment)
@@ -228,7 +228,9 @@ def test_threads_that_allocate_different_sizes_are_named():
     async def main(t):
         await t.all_alloc(20 - t.MYTHREAD, dtype="f8", block="indefinite")
 
-    words = r"\At\.all_alloc: rank 0 called t\.all_alloc\(shape=\(20,\), .* at .*test_errors.py:\d+, but rank 1 called "
+    words = (
+        r"\At\.all_alloc: thread 0 called t\.all_alloc\(shape=\(20,\), .* at .*test_errors.py:\d+, but thread 1 called"
+    )
     with pytest.raises(conduit.BadRequest, match=words):
         upc.run(main, threads=2)
 
@@ -241,6 +243,47 @@ def test_two_calls_of_all_alloc_that_differ_and_take_the_same_room_are_told_with
         upc.run(main, threads=3)
     at = f"at {__file__}:{main.__code__.co_firstlineno + 1}"
     assert str(caught.value) == (
-        f"t.all_alloc: rank 0 called t.all_alloc(shape=(10,), dtype=float64, block=4) {at}, but rank 1 called "
+        f"t.all_alloc: thread 0 called t.all_alloc(shape=(10,), dtype=float64, block=4) {at}, but thread 1 called "
         f"t.all_alloc(shape=(11,), dtype=float64, block=4) {at}; call it with the same arguments on every thread"
     )
+
+
+TAKES = "and takes what numpy takes: integers, slices, ..., index arrays and masks"
+FIELD = (
+    "and an index chooses whole elements; write `(await a[:])['n']` for all, or `a.local['n']`, which can be assigned "
+)
+
+
+@pytest.mark.parametrize(
+    ("fields", "index", "words"),
+    [
+        (True, "n", f"a['n']: 'n' is a field of each element, {FIELD}to, for this thread's"),
+        (True, "m", f"a['m']: 'm' is none of the elements' fields n, x, {FIELD}to, for this thread's"),
+        (False, "n", f"a['n']: 'n' is a str; the array has shape (6,), {TAKES}"),
+        (False, 1.0, f"a[1.0]: 1.0 is a float; the array has shape (6,), {TAKES}"),
+        (False, slice(1, 2.5), f"a[1:2.5]: 2.5 is a float; the array has shape (6,), {TAKES}"),
+        (False, slice(None, None, 0), f"a[::0]: slice step cannot be zero; the array has shape (6,), {TAKES}"),
+        (False, [0, 9], "a[[0, 9]]: index 9 is out of bounds for axis 0 with size 6; the array has shape (6,)"),
+        (False, [1, [2]], f"a[[1, [2]]]: [1, [2]] has parts of different lengths; the array has shape (6,), {TAKES}"),
+    ],
+)
+def test_what_is_no_index_is_told_once_with_what_is(fields, index, words):
+    async def main(t):
+        a = await t.all_alloc(6, [("n", "i4"), ("x", "f8")] if fields else "f8")
+        await a[index]
+
+    with pytest.raises(IndexError, match=f"(?m)^{re.escape(words)}$"):
+        upc.run(main, threads=1, conduit="loggp")
+
+
+def test_what_numpy_cannot_combine_is_told_with_the_dtype_once():
+    async def main(t):
+        await t.extended.all_reduce(np.zeros(2, [("n", "i4")]))
+
+    words = (
+        "t.extended.all_reduce: op=sum cannot combine arrays of dtype [('n', '<i4')] into one of that dtype; convert "
+        "the array or give another operation"
+    )
+    with pytest.raises(conduit.BadRequest) as caught:
+        upc.run(main, threads=1, conduit="loggp")
+    assert str(caught.value).splitlines()[0].endswith(words.partition(": ")[2])

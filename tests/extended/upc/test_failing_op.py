@@ -35,8 +35,8 @@ def test_an_op_that_raises_on_one_thread_is_told_to_all(call, threads):
                 said.append(f"{type(error).__name__}: {error}")
         return said
 
-    told = f"this team is broken: {call} raised ValueError: no, on rank 1 of the job, and the ranks no longer agree on "
-    told += "what comes next; let op raise nothing"
+    told = f"this team is broken: {call} raised ValueError: no, on thread 1 of the job, and the threads no longer "
+    told += "agree on what comes next; let op raise nothing"
     for thread, said in enumerate(upc.run(main, threads=threads, conduit="loggp").values):
         if thread == 1:
             assert said == ["ValueError: no", f"BadRequest: t.barrier: {told}"]

@@ -17,11 +17,16 @@ SOME = "and the index selects elements of dtype float64, in shape (2,); give val
     [
         (0, [1, 2, 3], f"v has shape (3,), {ONE}"),
         (7, np.arange(3), f"v has shape (3,), {ONE}"),
-        (0, "abc", f"v is 'abc', {ONE}"),
-        (7, 1 + 2j, f"v is (1+2j), {ONE}"),
+        (0, "abc", "v is 'abc', which is no number, and the index selects an element of dtype float64; give a number"),
+        (7, 1 + 2j, f"v is (1+2j), which is no real number, {ONE.replace('one value', 'a real number')}"),
         (0, [1, [2]], f"v has parts of different lengths, {ONE}"),
         (slice(0, 2), [1, 2, 3], f"v has shape (3,), {SOME}"),
-        (slice(0, 2), ["a", "b"], f"v has elements of dtype <U1, {SOME}"),
+        (
+            slice(0, 2),
+            ["a", "b"],
+            f"v has elements of dtype <U1, which are no numbers, {SOME.partition('give')[0]}give n",
+        ),
+        (slice(0, 2), [2j, 1], f"v has elements of dtype complex128, which are no real numbers, {SOME[:40]}"),
     ],
 )
 def test_a_value_that_does_not_fit_is_told_with_what_would(index, value, said):
@@ -39,7 +44,8 @@ def test_a_number_that_the_dtype_cannot_hold_is_told():
         a = await t.all_alloc(8, "i8")
         a[t.MYTHREAD] = 2**70
 
-    said = f"a[i] = v: v is {2**70}, which is out of range, and the index selects an element of dtype int64; give one"
+    said = f"a[i] = v: v is {2**70}, which is out of range, and the index selects an element of dtype int64; give "
+    said += "-9223372036854775808 to 9223372036854775807"
     with pytest.raises(conduit.BadRequest, match=re.escape(said)):
         upc.run(main, threads=2, conduit="loggp")
 
@@ -53,8 +59,12 @@ ADDED = "and the index selects elements of dtype int64, in shape (2,); give valu
         (slice(0, 2), [1, 2, 3], f"v has shape (3,), {ADDED}"),
         (0, [1, 2], "v has shape (2,), and the index selects an element of dtype int64; give one value"),
         (slice(0, 2), [[1], [2, 3]], f"v has parts of different lengths, {ADDED}"),
-        (slice(0, 2), 2**70, f"v is {2**70}, which is out of range, {ADDED}"),
-        (slice(0, 2), None, f"v is None, {ADDED}"),
+        (
+            slice(0, 2),
+            2**70,
+            f"v is {2**70}, which is out of range, {ADDED.partition('give')[0]}give {-(2**63)} to {2**63 - 1}",
+        ),
+        (slice(0, 2), None, f"v is None, which is no number, {ADDED.partition('give')[0]}give numbers"),
         (slice(0, 2), "abc", "v has dtype <U3, which cannot be added to dtype int64 as it is; convert it"),
         (0, 1.5, "v has dtype float64, which cannot be added to dtype int64 as it is; convert it"),
     ],
@@ -120,3 +130,18 @@ def test_an_integer_of_more_than_64_bits_is_added_to_floats():
         return (await a[:]).tolist()
 
     assert upc.run(main, threads=2, conduit="loggp").values[1] == [2.0**70] * 2
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [("abc", "is 'abc'"), ((1, 2, 3), "has shape (3,)")],
+)
+def test_what_is_no_element_of_several_fields_is_told_with_their_names(value, said):
+    async def main(t):
+        a = await t.all_alloc(8, [("n", "i4"), ("x", "f8")])
+        a[0] = value
+
+    dtype = "[('n', '<i4'), ('x', '<f8')]"
+    said = f"a[i] = v: v {said}, and the index selects an element of dtype {dtype}; give a tuple of 2 fields, n, x"
+    with pytest.raises(conduit.BadRequest, match=f"(?m)^{re.escape(said)}$"):
+        upc.run(main, threads=1, conduit="loggp")

@@ -1,0 +1,51 @@
+"""Who holds what others want, and waits for just these: only all ranks together know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from conduit.contract import Awaited
+from conduit.core import written
+from conduit.launch.reports.records import RankRecord, TaskRecord
+from conduit.launch.reports.words import named
+
+_MOST = 4  # lines
+
+
+def held_back(ranks: Sequence[RankRecord]) -> list[str]:
+    """Return what is to be let go of, a line for each task that holds something and waits for those who want it.
+
+    Args:
+        ranks: complete, of a job in which nothing is on its way.
+    """
+    wanting: dict[str, list[int]] = {}
+    for rank in ranks:
+        for what in rank.wants:
+            wanting.setdefault(what, []).append(rank.rank)
+    lines = [
+        _line(rank.rank, task, hold.what, hold.place, wanting[hold.what])
+        for rank in ranks
+        for task in rank.tasks
+        for hold in task.holds
+        if hold.what in wanting
+    ]
+    return [line for line in lines if line][:_MOST]
+
+
+def _line(rank: int, task: TaskRecord, what: str, place: str, wanting: Sequence[int]) -> str:
+    """Return what to do about what a task holds, "" where its wait is not for those who want that."""
+    wait = task.wait
+    if wait is None or task.place is None:
+        return ""
+    begin, here = f"rank {rank} holds {what} since {place}", written.at(task.place.file, task.place.line)
+    if kept := sorted(set(wanting).intersection(wait.missing)):
+        need = "need" if len(kept) > 1 else "needs"
+        return (
+            f"{begin} and waits in {wait.what} at {here} for {named(kept)}, which {need} it first: release it before "
+            "that call"
+        )
+    if wait.kind == Awaited.PREDICATE.value and not wait.awaited:
+        need, whose = ("need", "they do") if len(wanting) > 1 else ("needs", "that one does")
+        held = f"{begin} and waits at {here}, while {named(wanting)} {need} it"
+        return f"{held}: release it before a wait for what {whose}"
+    return ""
