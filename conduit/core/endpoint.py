@@ -125,15 +125,15 @@ class Endpoint:
         **dict.fromkeys(("AMPoll", "probe", "iprobe"), "write `await ep.poll()`"),
         **dict.fromkeys(("AMGetMsgSource", "source", "get_source"), "write `token.rank`, in a handler"),
         **dict.fromkeys(
-            ("AMRequestShort", "send_short", "am_short", "short"),
+            ("AMRequestShort", "send_short", "am_short"),
             "write `await ep.request_short(dest, handler, *args)`",
         ),
         **dict.fromkeys(
-            ("AMRequestMedium", "send_medium", "am_medium", "medium"),
+            ("AMRequestMedium", "send_medium", "am_medium"),
             "write `await ep.request_medium(dest, handler, payload, *args)`",
         ),
         **dict.fromkeys(
-            ("AMRequestLong", "send_long", "am_long", "long"),
+            ("AMRequestLong", "send_long", "am_long"),
             "write `await ep.request_long(dest, handler, payload, offset, *args)`",
         ),
         **dict.fromkeys(("AMReplyShort", "reply_short"), "write `token.reply_short(handler, *args)`, in a handler"),
