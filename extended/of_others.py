@@ -9,9 +9,21 @@ OF_OTHERS = {
     **{f"{name}_reduce": f"write `await x.all_reduce(array, {name!r})`" for name in _OPERATIONS},
     **{f"{name}_to_all": f"write `await x.all_reduce(array, {name!r})`" for name in _OPERATIONS},
     **dict.fromkeys(("reduce_all", "iallreduce", "Coll_ReduceToAllNB"), "write `await x.all_reduce(array)`"),
+    **{name: f"write `await x.all_reduce(array, {name!r})`" for name in _OPERATIONS},
+    **dict.fromkeys(
+        ("reduce_scatter", "reduce_scatter_block"),
+        "write `(await x.all_reduce(array))[x.rank]`, with a row of `array` for each rank",
+    ),
+    **dict.fromkeys(
+        ("exscan", "iexscan"),
+        "x.scan counts this rank in: write `await x.scan(array) - array` for the sum of those before it",
+    ),
     "Coll_ReduceToOneNB": "write `await x.reduce(array)`",
     **dict.fromkeys(("fcollect", "collect"), "write `await x.all_gather(array)`"),
-    "send": "write `await x.put(dest, offset, data)`, or `await x.ep.request_medium(dest, handler, payload)`",
+    **dict.fromkeys(
+        ("send", "sendrecv"),
+        "write `await x.put(dest, offset, data)`, or `await x.ep.request_medium(dest, handler, payload)`",
+    ),
     **dict.fromkeys(
         ("recv", "receive"),
         "write `await x.get(dest, offset, nbytes)`, or let a handler take what is sent, and "

@@ -103,7 +103,7 @@ class Endpoint:
         **dict.fromkeys(("mynode", "my_node", "my_rank", "my_pe", "comm_rank", "me", "id"), "write `ep.rank`"),
         **dict.fromkeys(("nodes", "n_ranks", "nranks", "num_ranks", "n_pes", "comm_size"), "write `ep.size`"),
         **dict.fromkeys(("wtime", "time", "clock", "ticks_now"), "write `ep.now`"),
-        **dict.fromkeys(("memory", "mem", "heap"), "write `ep.segment`"),
+        **dict.fromkeys(("memory", "mem", "heap", "seg"), "write `ep.segment`"),
         **dict.fromkeys(("abort", "global_exit"), "write `ep.exit(code)`"),
         **dict.fromkeys(("register", "register_handler", "add_handler"), "write `await ep.attach(handler)`"),
         **dict.fromkeys(

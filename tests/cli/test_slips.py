@@ -605,6 +605,15 @@ LINES = {
         "Token has no reply; write `token.reply_short(handler, *args)`, with bytes `token.reply_medium(handler, "
         "payload, *args)`"
     ),
+    EXTENDED + "await x.exscan(1)": (
+        "Extended has no exscan; x.scan counts this rank in: write `await x.scan(array) - array` for the sum of those "
+        "before it"
+    ),
+    EXTENDED + "await x.reduce_scatter([1, 2])": (
+        "Extended has no reduce_scatter; write `(await x.all_reduce(array))[x.rank]`, with a row of `array` for each "
+        "rank"
+    ),
+    EXTENDED + "await x.sum(1)": "Extended has no sum; write `await x.all_reduce(array, 'sum')`",
     CORE + "await ep.send_short(1, h, 1)": (
         "Endpoint has no send_short; write `await ep.request_short(dest, handler, *args)`"
     ),
