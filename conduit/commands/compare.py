@@ -101,6 +101,7 @@ def compare(
         repeat: Run so often, with one seed after the other: pictures show the median, the least and the most.
         seed: Of everything random.
     """
+    _check_words(args, conduit)
     given = {
         "ranks": ranks, "ranks-per-host": ranks_per_host, "iterations": iterations, "min-size": min_size,
         "max-size": max_size, "sections": sections, "repeat": repeat, "seed": seed,
@@ -129,6 +130,21 @@ def compare(
     if output.is_first() and (results or not status):
         _write(results, folder, made)
     return status
+
+
+def _check_words(words: Sequence[str], conduits: Sequence[str]) -> None:
+    """Refuse programs in the place of benchmarks' options.
+
+    Raises:
+        BadRequest: there is one.
+    """
+    for word in words:
+        if word.endswith(".py"):
+            chosen = "".join(f" --conduit {quote(each)}" for each in conduits or ("sci", "loggp"))
+            raise BadRequest(
+                f"{word} is a program, and compare runs benchmarks; write `conduit run {quote(word)}{chosen} --json "
+                "FILE`, which shows them side by side, and `conduit compare --from FILE --out DIR` for pictures"
+            )
 
 
 def _check_alone(measuring: Mapping[str, object], files: Sequence[Path], diff: object) -> None:

@@ -273,7 +273,7 @@ class _Series:
             with _output(asked.json), self._reported.job():
                 return _in_processes(spec, asked.settings["ranks"], number, words, reported_on=kept.of)
         with _report_in(None if kept.of else asked.full_report), _output(asked.json), self._reported.job():
-            settings = {**asked.settings, "conduit": spec.text}
+            settings = {**_with_a_meaning(asked.settings, spec, asked.specs), "conduit": spec.text}
             result = _run(asked.runner, asked.file, asked.args, settings, words, whole_traceback=asked.whole_traceback)
         return _ran(asked.file, spec, asked.args, asked.settings, result)
 
@@ -506,7 +506,7 @@ def _run(
             warnings.simplefilter("ignore", ConduitWarning)  # shown from the result, with the rank
             return runner(file.main, *args, **settings)
     except NotAProgram as exc:
-        raise BadRequest(f"{exc}{_meant(args, settings['conduit'], settings['time_limit'])}") from None
+        raise BadRequest(f"{exc}{_meant(args, settings['conduit'], settings.get('time_limit'))}") from None
     except (Deadlock, TimeLimit, Livelock):  # their text is the whole report
         raise
     except KeyboardInterrupt as exc:
@@ -544,6 +544,19 @@ def _meant(args: tuple[str, ...], conduit: str, time_limit: float | None) -> str
     if time_limit is not None and args and args[0].isalpha() and _is_time(f"{time_limit:g}{args[0]}"):
         return f"; did you mean `--time-limit {time_limit:g}{args[0]}`?"
     return ""
+
+
+def _with_a_meaning(settings: Mapping[str, Any], spec: Spec, specs: Sequence[Spec]) -> Mapping[str, Any]:
+    """Leave out limits that mean something to others of several conduits alone; who is alone is told so."""
+    for_others = {
+        "time_limit": not spec.simulated and any(each.simulated for each in specs),
+        "stall_limit": not _is_of_processes(spec) and any(map(_is_of_processes, specs)),
+    }
+    return {name: value for name, value in settings.items() if not for_others.get(name)}
+
+
+def _is_of_processes(spec: Spec) -> bool:
+    return spec.rank_kind is RankKind.PROCESS
 
 
 def _is_time(word: str) -> bool:

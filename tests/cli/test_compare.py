@@ -252,6 +252,14 @@ def test_two_files_as_ratios(command, tmp_path):
     assert flood.ratio == flood.after / flood.before < 0.9
 
 
+def test_several_conduits_are_compared_on_other_numbers_of_ranks():
+    first = [of(conduit="sci", a=1.0), of(conduit="t3e", a=1.0), of(conduit="t3e", ranks=4, a=3.0)]
+    second = [of(conduit="sci", ranks=4, a=2.0), of(conduit="t3e", ranks=4, a=6.0)]
+    found, alone = differences(first, second)
+    assert [(each.label, each.ratio) for each in found] == [("sci, 2 to 4 ranks", 2.0), ("t3e", 2.0)]
+    assert alone == 0
+
+
 def test_the_same_file_twice_differs_in_nothing(command, tmp_path):
     path = str(tmp_path / "a.json")
     assert command("testam", "--conduit", "loggp", *SMALL, "--json", path).status == 0
@@ -312,6 +320,11 @@ REMEDY = "give a file that --json of a benchmark or of conduit run has written\n
         (
             ["--diff", "a", "b", "--conduit", "sci"],
             "--conduit means nothing to results that --diff reads; leave it out\n",
+        ),
+        (
+            ["my program.py", "--conduit", "sci", "--conduit", "t3e", "--out", "x"],
+            "my program.py is a program, and compare runs benchmarks; write `conduit run 'my program.py' --conduit sci "
+            "--conduit t3e --json FILE`, which shows them side by side, and `conduit compare --from FILE --out DIR` ",
         ),
         (["--from", "no.json", "--out", "x"], "--from no.json cannot be read: No such file or directory; " + REMEDY),
         (["--diff", "empty.json", "empty.json"], "--diff empty.json holds no results; " + REMEDY),

@@ -120,6 +120,15 @@ def test_a_limit_in_virtual_time_is_refused(shell):
     assert "a deadlock is found at once" in done.err
 
 
+def test_a_limit_of_one_clock_is_left_out_for_conduits_of_the_other(shell):
+    program = shell.file("async def main(ep):\n    await ep.compute(1.0)\n")
+    words = ("--conduit", "loggp", "--conduit", "mpi:library=mpi4py", "--stall-limit", "60", "--time-limit", "0.5")
+    done = shell.conduit("run", program, *words)
+    assert done.err.startswith("on loggp:\nconduit run: time limit at 500000.000 us")
+    assert "mpi:library=mpi4py" in done.out
+    assert "leave it out" not in done.err
+
+
 def test_who_has_not_come_to_attach_is_named_first(run_program):
     done = run_program(
         """

@@ -48,7 +48,8 @@ class Difference:
 def differences(first: Sequence[BenchmarkResult], second: Sequence[BenchmarkResult]) -> tuple[list[Difference], int]:
     """Return the blocks that two files have in common, and how many only one of them has.
 
-    Results of the same program and conduit are compared; where each file has one conduit for a program, these two.
+    Results of the same program, conduit and number of ranks are compared, those of other numbers where there is one of
+    the conduit; where each file has one conduit for a program, these two.
 
     Raises:
         BadRequest: nothing is in both.
@@ -57,6 +58,8 @@ def differences(first: Sequence[BenchmarkResult], second: Sequence[BenchmarkResu
     alone = 0
     for one, other in _pairs(first, second):
         label = one.conduit if one.conduit == other.conduit else f"{one.conduit} to {other.conduit}"
+        if one.ranks != other.ranks:
+            label += f", {one.ranks} to {other.ranks} ranks"
         before, after = _keyed(one), _keyed(other)
         alone += len(before.keys() ^ after.keys())
         found += [
@@ -93,10 +96,16 @@ def _pairs(
         left = list(theirs)
         for one in ours:
             same = [other for other in left if (other.conduit, other.ranks) == (one.conduit, one.ranks)]
+            if not same and _is_alone(one, ours):  # their numbers of ranks differ
+                same = [other for other in left if other.conduit == one.conduit and _is_alone(other, theirs)]
             if same:
                 left.remove(same[0])
                 pairs.append((one, same[0]))
     return pairs
+
+
+def _is_alone(one: BenchmarkResult, results: Sequence[BenchmarkResult]) -> bool:
+    return sum(each.conduit == one.conduit for each in results) == 1
 
 
 def _keyed(result: BenchmarkResult) -> dict[tuple[str, str, int], Row]:
