@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+import attrs
+
 from conduit.contract import Awaited
 from conduit.launch.reports.graph import pattern, shape, task_shape
 from conduit.launch.reports.held import held_back
 from conduit.launch.reports.inboxes import in_use, in_use_together, not_handled
 from conduit.launch.reports.records import Cause, RankRecord, Report, TaskRecord, WaitRecord
 from conduit.launch.reports.together import crossed
-from conduit.launch.reports.words import common, counted, named, ranges, shorten, span, time
+from conduit.launch.reports.words import common, counted, named, ranges, shorten, span, wall
 from conduit.words import many
 
 _MOST = 25  # lines
@@ -61,6 +63,7 @@ class _Text:
     def __init__(self, report: Report) -> None:
         self._report = report
         self._over = _OVER.get(report.kind, _TRUE)
+        self._time = wall if report.clock == "wall" else span
 
     def brief(self) -> list[str]:
         report = self._report
@@ -94,7 +97,7 @@ class _Text:
             if cause.direct:
                 lines.append(f"    {_waiters(cause, self._of(cause), all_of_them=True)}")
         for rank in report.ranks:
-            lines += _indented(f"rank {rank.rank}", self._lines(rank))
+            lines += _indented(f"rank {rank.rank}", self._lines([rank]))
         return lines + self.advice()
 
     # -- causes --------------------------------------------------------------------------------------
@@ -120,7 +123,7 @@ class _Text:
         if len(ranks) <= _APART:
             further = []
             for rank in ranks:
-                first, *more = self._lines(rank, first=lambda task: task.wait is not None and bool(task.wait.awaited))
+                first, *more = self._lines([rank], first=lambda task: task.wait is not None and bool(task.wait.awaited))
                 lines.append(f"rank {rank.rank}: {first}")
                 further += [f"    rank {rank.rank}: {line.strip()}" for line in more]
             lines += further[:most]
@@ -139,13 +142,20 @@ class _Text:
 
     def _bucket(self, ranks: Sequence[RankRecord]) -> list[str]:
         """Return the lines of ranks in one situation: one by one where there are few, else put together."""
-        exact = _alike(ranks, lambda rank: tuple(self._lines(rank)))
+        exact = _alike(ranks, self._situation)
         if len(ranks) > _APART and len(exact) > 1:
             return self._merged(ranks)
         lines = []
         for alike in exact:
-            lines += _indented(_owner([rank.rank for rank in alike]), self._lines(alike[0]))
+            lines += _indented(_owner([rank.rank for rank in alike]), self._lines(alike))
         return lines
+
+    def _situation(self, rank: RankRecord) -> tuple[str, ...]:
+        """Return what is said of a rank; of real processes without times, which are never those of another one."""
+        if self._report.clock == "wall":
+            tasks = [task if task.wait is None else _at_the_start(task, task.wait) for task in rank.tasks]
+            rank = attrs.evolve(rank, tasks=tuple(tasks))
+        return tuple(self._lines([rank]))
 
     def _merged(self, ranks: Sequence[RankRecord]) -> list[str]:
         """Return the lines of ranks that differ in peers and times alone."""
@@ -183,16 +193,20 @@ class _Text:
         owners = {rank.rank for rank, _ in found}
         return (
             f"{where}: waits for {common(wait.what for wait in each) or _UNNAMED}{_whom_together(each, owners)} "
-            f"since {span(wait.since for wait in each)}{over}"
+            f"since {self._time(wait.since for wait in each)}{over}"
         )
 
-    def _lines(self, rank: RankRecord, first: Callable[[TaskRecord], bool] | None = None) -> list[str]:
-        """Return the lines of one rank: its tasks, those before others that `first` chooses, and what it has."""
+    def _lines(self, ranks: Sequence[RankRecord], first: Callable[[TaskRecord], bool] | None = None) -> list[str]:
+        """Return the lines of a rank, or of several that differ in times alone.
+
+        These are its tasks, those before others that `first` chooses, and what it has.
+        """
+        rank = ranks[0]
         if not rank.tasks:
             return [rank.stage]
         order = first or (lambda task: task.blamed or task.wait is None)
         lines = []
-        for task in sorted(rank.tasks, key=lambda task: not order(task)):
+        for index, task in sorted(enumerate(rank.tasks), key=lambda each: not order(each[1])):
             where = _where(rank, task)
             wait = task.wait
             if wait is None:
@@ -200,7 +214,8 @@ class _Text:
                 continue
             # A rank that is in the same call itself may be the next to send; to blame is who has not come to it.
             whom = f", to which {_not_come(wait.missing)}," if wait.missing else _whom(wait.ranks)
-            lines.append(f"{where}: waits for {wait.what or _UNNAMED}{whom} since {time(wait.since)}")
+            begun = [each.wait.since for each in (other.tasks[index] for other in ranks) if each.wait is not None]
+            lines.append(f"{where}: waits for {wait.what or _UNNAMED}{whom} since {self._time(begun)}")
             if self._over and wait.over:
                 lines.append(f"   {self._over}")
         if waiting := not_handled([rank], noted=True):
@@ -208,6 +223,11 @@ class _Text:
         elif not rank.may_poll and not any(task.blamed for task in rank.tasks):
             lines.append("does not poll")
         return [*lines, *in_use(rank), *rank.notes]
+
+
+def _at_the_start(task: TaskRecord, wait: WaitRecord) -> TaskRecord:
+    """Return a task as if its wait had begun with the job."""
+    return attrs.evolve(task, wait=attrs.evolve(wait, since=0))
 
 
 def _alike(ranks: Iterable[RankRecord], key: Callable[[RankRecord], tuple[object, ...]]) -> list[list[RankRecord]]:
