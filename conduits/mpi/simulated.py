@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from typing import Any, ClassVar, Literal, NoReturn, TypeVar
@@ -26,7 +26,7 @@ from conduit.simnet.observed import spend_on
 from conduit.simnet.transport import LATER, Then
 from conduit.simnet.waiting import Blocked
 from conduit.words import many
-from conduits.mpi.awaited.process import CURRENT, Process, RequestPlace, Told, TransferComm, Words
+from conduits.mpi.awaited.process import CURRENT, Both, Process, RequestPlace, Told, TransferComm, Words
 from conduits.mpi.awaited.same_calls import SameCalls
 from conduits.mpi.awaited.status import Status
 from conduits.mpi.engine.device import MORE, NOTHING, Device
@@ -329,18 +329,41 @@ class SimulatedMpiPort(SimulatedPort):
         return list(dict.fromkeys(map(_line, places[len(places) - count :])))
 
     def ready_sends_at(self, source: int, context: int, tag: int) -> list[str]:
-        """Return the lines of a rank's last ready sends to this one by a context and a tag; [] where they are many."""
+        """Return the lines of a rank's last ready sends to this one by a context and a tag; [] where they are many.
+
+        What a rank sends to itself arrives in the send, which is not known yet: it is the line that runs.
+        """
+        if source == self.rank:
+            return [_line(RequestPlace.here(""))]
         sender = self.conduit.ports[source]
         assert isinstance(sender, SimulatedMpiPort)
-        lines = {
-            _line(place): None
+        return _few(
+            place
             for place, comm, to, by in sender.last_sends
             if isinstance(place, RequestPlace)
             and place.call in _READY
             and by == tag
             and _leads(comm, to, context, self)
-        }
-        return list(lines) if len(lines) <= _LINES else []
+        )
+
+    def sends_at(self, source: int, context: int, tag: int) -> list[str]:
+        """Return the lines of the last sends to this rank of the one with a number in a communicator, by a tag.
+
+        [] where they are many, and of what a rank sends to itself: that may arrive before its send is known.
+        """
+        return _few(
+            place
+            for port in self.conduit.ports
+            if isinstance(port, SimulatedMpiPort) and port is not self
+            for place, comm, to, by in port.last_sends
+            if by == tag and _leads(comm, to, context, self) and comm.plain.Get_rank() == source
+        )
+
+
+def _few(places: Iterable[Any]) -> list[str]:
+    """Return the lines of sends, [] where they are many."""
+    lines = list(dict.fromkeys(map(_line, places)))
+    return lines if len(lines) <= _LINES else []
 
 
 def _leads(comm: TransferComm, dest: int, context: int, port: SimulatedMpiPort) -> bool:
@@ -589,6 +612,39 @@ class ForTransfer(Blocked):
         return tuple(self._comm.ranks_of(self._peer))
 
 
+class ForExchange(Blocked):
+    """Waits for the end of a send and a receive that one call has begun; names what is left of them when it is asked.
+
+    Args:
+        kernel: the job's time.
+        exchange: both.
+    """
+
+    __slots__ = ("_exchange",)
+
+    def __init__(self, kernel: Kernel, exchange: Both) -> None:
+        self.done = self.shielded = False
+        self.task = None
+        self.kernel = kernel
+        self.since = kernel.now
+        self.owner = kernel.task
+        self.error = None
+        self._exchange = exchange
+
+    @property
+    def what(self) -> str:  # type: ignore[override]  # made when it is asked for
+        """What it waits for."""
+        return self._exchange.what()
+
+    def ready(self) -> bool:
+        """Return whether both are over."""
+        return self._exchange.over()
+
+    def peers(self) -> tuple[int, ...]:
+        """Return the ranks that it waits for."""
+        return tuple(self._exchange.ranks())
+
+
 class SimulatedProcess(Process):
     """A simulated rank, as the awaited names use it."""
 
@@ -603,7 +659,7 @@ class SimulatedProcess(Process):
     def end(self) -> None:
         """Refuse every further call, without a test in those of a job that goes on."""
         self.same_calls = None
-        for name in ("call", "finished", "wait", "poll"):
+        for name in ("call", "exchanged", "finished", "wait", "poll"):
             setattr(self, name, self._refuse)
         for name in ("_guarded_send", "_guarded_receive"):
             setattr(self, name, self._refuse_guarded)
@@ -622,6 +678,14 @@ class SimulatedProcess(Process):
         """Poll until a send or a receive is over."""
         port = self._port
         await port._block(ForTransfer(port.kernel, request, comm, call, peer, tag))
+        digest_log = port.core.digest_log
+        if digest_log is not None:
+            digest_log.extend((port.ticks(), _WAKE))
+
+    async def exchanged(self, exchange: Both) -> None:
+        """Poll until a send and a receive are over, in one wait."""
+        port = self._port
+        await port._block(ForExchange(port.kernel, exchange))
         digest_log = port.core.digest_log
         if digest_log is not None:
             digest_log.extend((port.ticks(), _WAKE))

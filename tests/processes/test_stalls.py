@@ -137,3 +137,26 @@ async def main(ep):
     assert "program.py:4 in main: waits for Godot since " in first
     said = r"program\.py:5 in main: waits for every rank to come to attach, which rank 1 must bring about, since "
     assert re.fullmatch(rf"ranks 0, 2, each: {said}\d\.\d{{3}} (to \d\.\d{{3}} )?s", rest)
+
+
+def test_a_sendrecv_waits_for_what_is_left(run_program):
+    done = run_program(
+        """
+import numpy as np
+
+api = "mpi"
+
+
+async def main(comm):
+    if comm.rank == 0:
+        await comm.Sendrecv(np.zeros(100000), 1, 3, np.zeros(4), 2, 4)
+    elif comm.rank == 2:
+        await comm.Send(np.zeros(4), 0, 4)
+    await comm.Recv(np.zeros(4), 0, 9)
+""",
+        ranks=3,
+        options=("--stall-limit", "2s"),
+    )
+    assert done.status == 1
+    waits = "waits for MPI Sendrecv to rank 1, tag 3, on MPI_COMM_WORLD, which rank 1 must bring about, since "
+    assert waits in done.err
