@@ -8,7 +8,7 @@ without any.
 from __future__ import annotations
 
 import re
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
@@ -314,19 +314,11 @@ class SimulatedMpiPort(SimulatedPort):
         engine = self.library.engine
         return super().undelivered() + engine.device.undelivered() + engine.unexpected()
 
-    def sent_at(self, dest: int, tag: int, count: int) -> list[str]:
-        """Return the lines of this rank's last sends to a rank by a tag, as many; [] where not all are known.
-
-        Messages from one rank by one tag are received in the order of their sends: so those that were not received are
-        the last ones.
-        """
-        world = self.library.world
-        places = [
-            place for place, comm, to, by in self.last_sends if to == dest and by == tag and comm.plain is world
+    def sent_to(self, dest: SimulatedMpiPort, context: int, tag: int) -> list[tuple[Any, TransferComm]]:
+        """Return where this rank's last sends to a rank by a context and a tag were made, and their communicators."""
+        return [
+            (place, comm) for place, comm, to, by in self.last_sends if by == tag and _leads(comm, to, context, dest)
         ]  # fmt: skip
-        if len(places) < count:
-            return []
-        return list(dict.fromkeys(map(_line, places[len(places) - count :])))
 
     def ready_sends_at(self, source: int, context: int, tag: int) -> list[str]:
         """Return the lines of a rank's last ready sends to this one by a context and a tag; [] where they are many.
@@ -339,11 +331,8 @@ class SimulatedMpiPort(SimulatedPort):
         assert isinstance(sender, SimulatedMpiPort)
         return _few(
             place
-            for place, comm, to, by in sender.last_sends
-            if isinstance(place, RequestPlace)
-            and place.call in _READY
-            and by == tag
-            and _leads(comm, to, context, self)
+            for place, _ in sender.sent_to(self, context, tag)
+            if isinstance(place, RequestPlace) and place.call in _READY
         )
 
     def sends_at(self, source: int, context: int, tag: int) -> list[str]:
@@ -355,8 +344,8 @@ class SimulatedMpiPort(SimulatedPort):
             place
             for port in self.conduit.ports
             if isinstance(port, SimulatedMpiPort) and port is not self
-            for place, comm, to, by in port.last_sends
-            if by == tag and _leads(comm, to, context, self) and comm.plain.Get_rank() == source
+            for place, comm in port.sent_to(self, context, tag)
+            if comm.plain.Get_rank() == source
         )
 
 
@@ -409,30 +398,44 @@ def _of_collectives(port: SimulatedMpiPort) -> tuple[int, list[tuple[int, str]]]
 
 
 def _unexpected(port: SimulatedMpiPort, but: Container[tuple[int, int]] = ()) -> Iterator[tuple[int, str]]:
-    """Yield, for each source and tag in the world, how many messages are there that no receive asks for; in words.
+    """Yield how many messages are there that no receive asks for, and in words which, put together.
+
+    On communicators other than that of the world, whose names the senders know, those alone whose sends are known.
 
     Args:
         port: of the rank.
-        but: sources and tags that are left out.
+        but: senders in the world and tags that are left out.
     """
     world = port.library.world
-    for (source, tag), count in Counter(port.library.engine.unexpected_in(world.context)).items():
-        if (source, tag) in but:
+    for (context, origin, source, tag), count in port.library.engine.unexpected_messages().items():
+        sender = port.conduit.ports[origin]
+        sends = sender.sent_to(port, context, tag) if isinstance(sender, SimulatedMpiPort) else []
+        if (origin, tag) in but or not (sends or context == world.context):
             continue
-        sender = port.conduit.ports[source]
-        lines = sender.sent_at(port.rank, tag, count) if isinstance(sender, SimulatedMpiPort) else []
-        sent = f", sent at {' and '.join(lines)}" if 0 < len(lines) <= _LINES else ""
-        yield count, f"{many(count, 'message')} from rank {source}, tag {tag}, on {world.name}{sent}"
+        name = world.name if context == world.context else sends[-1][1].plain.name
+        yield count, f"{many(count, 'message')} from rank {source}, tag {tag}, on {name}{_sent(sends, count)}"
+
+
+def _sent(sends: Sequence[tuple[Any, TransferComm]], count: int) -> str:
+    """Return in words at which lines as many messages were sent that were not received; "" where not all are known.
+
+    Messages from one rank by one tag are received in the order of their sends: so these are the last ones.
+    """
+    if len(sends) < count:
+        return ""
+    lines = _few(place for place, _ in sends[len(sends) - count :])
+    return f", sent at {' and '.join(lines)}" if lines else ""
 
 
 def _never_received(port: SimulatedMpiPort) -> Iterator[str]:
     """Yield what to say of messages that have come to a rank whose program is over."""
-    library = port.library
-    for _, messages in _unexpected(port):
+    library, told = port.library, 0
+    for count, messages in _unexpected(port):
+        told += count
         yield f"{messages}, never received"
     if count := library.engine.extracted():
         yield f"{many(count, 'message')} that Mprobe or Improbe has found, never received: `await` the Recv() of each"
-    if count := library.engine.unexpected_elsewhere(library.world.context):
+    if count := library.engine.unexpected() - told:
         yield (
             f"{many(count, 'message')} of other communicators, or of collective calls that not all ranks have made "
             "alike, never received"

@@ -206,6 +206,23 @@ def test_communicators_are_told_apart_by_the_lines_that_make_them(shown):
     assert f"rank 1: prog.py:8 in main: waits for {made.format(6)}, to which rank 0 has not come, since " in lines[3]
 
 
+def test_a_message_on_another_communicator_than_the_receive_is_told(shown):
+    source = f"""{MPI}c, d = await comm.Dup(), await comm.Split(0, -comm.rank)
+    if comm.rank == 0:
+        await c.Send(b, 1, 3)
+        await d.Send(b, 0, 3)
+        await d.Send(b, 0, 3)
+    elif comm.rank == 1:
+        await comm.Recv(b, 0, 3)
+"""
+    assert [line for line in shown(source) if "message" in line and "deadlock" not in line] == [
+        "    1 message from rank 0, tag 3, on a duplicate of MPI_COMM_WORLD (made at prog.py:6), sent at prog.py:8: no "
+        "receive asks for it",
+        "    2 messages from rank 1, tag 3, on a part of MPI_COMM_WORLD (made at prog.py:6), sent at prog.py:9 and "
+        "prog.py:10: no receive asks for them",
+    ]
+
+
 def test_a_communicator_may_be_made_at_another_line_on_each_rank(shown):
     source = f"""{MPI}if comm.rank:
         c = await comm.Dup()

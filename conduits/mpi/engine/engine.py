@@ -379,9 +379,13 @@ class Engine:
         """Return how many messages matched probes have taken out that were not received."""
         return self._extracted
 
-    def unexpected_in(self, context: int) -> list[tuple[int, int]]:
-        """Return source and tag of each of them in a context, in their order."""
-        return [(each.source, each.tag) for each in self._unexpected.get(context, ())]
+    def unexpected_messages(self) -> Counter[tuple[int, int, int, int]]:
+        """Return how many of them there are of each context, sender in the world, sender in the context, and tag."""
+        return Counter(
+            (context, each.origin, each.source, each.tag)
+            for context, found in self._unexpected.items()
+            for each in found
+        )
 
     def unexpected_counts(self) -> dict[int, int]:
         """Return how many of them there are in each context that has some."""
@@ -390,10 +394,6 @@ class Engine:
     def unexpected_by(self) -> Counter[tuple[int, int]]:
         """Return how many of them have come from each rank of the world, by each tag, whatever their context."""
         return Counter((each.origin, each.tag) for found in self._unexpected.values() for each in found)
-
-    def unexpected_elsewhere(self, context: int) -> int:
-        """Return how many of them are in other contexts."""
-        return self.unexpected() - len(self._unexpected.get(context, ()))
 
     def balance(self) -> int:
         """Return how many messages this rank has sent more than have come to it; over all ranks those on their way."""
