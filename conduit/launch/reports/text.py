@@ -71,8 +71,8 @@ class _Text:
         most = _OF_EACH if len(report.causes) > 1 else _MOST
         told: set[int] = set()
         for cause in report.causes:
-            lines += self._cause(cause, most)
             told.update(cause.ranks)
+            lines += self._cause(cause, most, told)
         rest = [rank for rank in report.ranks if rank.rank not in told]
         buckets = sorted(_alike(rest, shape), key=lambda bucket: (bucket[0].serving, len(bucket), bucket[0].rank))
         apart = [line for bucket in buckets for line in self._bucket(bucket)]
@@ -105,10 +105,10 @@ class _Text:
     def _of(self, cause: Cause) -> list[RankRecord]:
         return [self._report.ranks[rank] for rank in cause.ranks]
 
-    def _cause(self, cause: Cause, most: int) -> list[str]:
+    def _cause(self, cause: Cause, most: int, told: set[int]) -> list[str]:
         ranks = self._of(cause)
         if cause.cycle:
-            return self._cycle(cause, ranks, most)
+            return self._cycle(cause, ranks, most, told)
         lines = self._bucket(ranks)
         if len(ranks) > 1 and len(lines) + bool(cause.direct) > most:
             lines = self._merged(ranks)  # so that all of them are named
@@ -118,20 +118,38 @@ class _Text:
             lines[most - 1 :] = [f"{lines[most - 1]} (and {many(len(lines) - most, 'line')} more)"]
         return lines
 
-    def _cycle(self, cause: Cause, ranks: Sequence[RankRecord], most: int) -> list[str]:
+    def _cycle(self, cause: Cause, ranks: Sequence[RankRecord], most: int, told: set[int]) -> list[str]:
         lines = [self._steps(cause, _STEPS)]
+        joined: set[int] = set()
         if len(ranks) <= _APART:
             further = []
             for rank in ranks:
-                first, *more = self._lines([rank], first=lambda task: task.wait is not None and bool(task.wait.awaited))
-                lines.append(f"rank {rank.rank}: {first}")
-                further += [f"    rank {rank.rank}: {line.strip()}" for line in more]
+                alike = self._with_others(rank, cause, told)
+                joined.update(each.rank for each in alike)
+                first, *more = self._lines(alike, first=lambda task: task.wait is not None and bool(task.wait.awaited))
+                owner = _owner([each.rank for each in alike])
+                lines.append(f"{owner}: {first}")
+                further += [f"    {owner}: {line.strip()}" for line in more]
             lines += further[:most]
         else:
             lines += [line for bucket in _alike(ranks, shape) for line in self._bucket(bucket)]
-        if cause.direct:
+        if not joined.issuperset((*cause.direct, *cause.in_turn)):
             lines.append(f"    {_waiters(cause, ())}")
         return lines
+
+    def _with_others(self, rank: RankRecord, cause: Cause, told: set[int]) -> list[RankRecord]:
+        """Return a rank of a cycle with those outside of it that wait for it, and are in the same situation as it is.
+
+        Args:
+            rank: the rank.
+            cause: the cycle.
+            told: the ranks that the report has told of; those that are returned are among them from now on.
+        """
+        waiting = [self._report.ranks[other] for other in (*cause.direct, *cause.in_turn) if other not in told]
+        situation = self._situation(rank) if waiting else ()
+        alike = [rank, *(other for other in waiting if self._situation(other) == situation)]
+        told.update(each.rank for each in alike)
+        return sorted(alike, key=lambda each: each.rank)
 
     def _steps(self, cause: Cause, most: int) -> str:
         """Return who waits for whom in a cycle, and whether that is sure: what is on its way may end one."""
@@ -206,7 +224,8 @@ class _Text:
             return [rank.stage]
         order = first or (lambda task: task.blamed or task.wait is None)
         lines = []
-        for index, task in sorted(enumerate(rank.tasks), key=lambda each: not order(each[1])):
+        for tasks in zip(*(sorted(each.tasks, key=lambda task: not order(task)) for each in ranks), strict=False):
+            task = tasks[0]
             where = _where(rank, task)
             wait = task.wait
             if wait is None:
@@ -214,7 +233,7 @@ class _Text:
                 continue
             # A rank that is in the same call itself may be the next to send; to blame is who has not come to it.
             whom = f", to which {_not_come(wait.missing)}," if wait.missing else _whom(wait.ranks)
-            begun = [each.wait.since for each in (other.tasks[index] for other in ranks) if each.wait is not None]
+            begun = [each.wait.since for each in tasks if each.wait is not None]
             lines.append(f"{where}: waits for {wait.what or _UNNAMED}{whom} since {self._time(begun)}")
             if self._over and wait.over:
                 lines.append(f"   {self._over}")
