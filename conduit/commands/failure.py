@@ -5,10 +5,10 @@ from types import TracebackType
 from conduit.commands import progress
 from conduit.commands.program import ProgramFile
 from conduit.errors import HandlerError
-from conduit.launch.errors import leaves
 from conduit.launch.formatting import formatted
 from conduit.launch.hints import is_ours
 from conduit.launch.own_words import in_own_words
+from conduit.launch.raised import leaves
 
 
 def failure(error: BaseException, file: ProgramFile) -> str:

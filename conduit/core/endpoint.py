@@ -916,6 +916,14 @@ class Endpoint:
                 + _INSTEAD.get(call, LATER)
             )
 
+    def refuse_forgotten(self) -> None:
+        """Raise BadRequest where the program has thrown a call away that it never awaited.
+
+        For layers above that are about to refuse another call, which may come of that.
+        """
+        if self.forgotten:
+            self._tell_forgotten()
+
     def place_in_segment(self, data: Buffer) -> int | None:
         """Return where in this rank's segment `data` begins, None if it is no view of the segment."""
         if not isinstance(data, memoryview) or not data.nbytes:

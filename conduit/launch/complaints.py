@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable, Sequence
 
 from conduit.launch import output, terminal
-from conduit.launch.errors import told_of
 from conduit.launch.process import after_error, ended_by
+from conduit.launch.raised import told_of
 
 
 def complain(text: str, error: BaseException, *, alike: bool = False) -> None:

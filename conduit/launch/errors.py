@@ -12,13 +12,11 @@ from conduit.core.written import place
 from conduit.errors import ConduitError, HandlerError
 from conduit.launch.hints import handed_on, hint
 from conduit.launch.life import Rank
+from conduit.launch.raised import Told, afterwards, leaves, of_others, told_of
 from conduit.launch.reports.folders import is_library, is_own
-from conduit.launch.reports.words import named
 from conduit.launch.tasks import error_line
 from conduit.launch.unawaited import held_own
 from conduit.launch.warned import warned
-
-_LEAVES = 8  # errors of a group that a note names
 
 
 def first_forgotten(ranks: Sequence[Rank]) -> BaseException | None:
@@ -160,68 +158,18 @@ def _parts(error: BaseException) -> Iterator[BaseException]:
             yield part.__cause__
 
 
-def leaves(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, or in its place those that a group of errors holds."""
-    if isinstance(error, BaseExceptionGroup):
-        for part in error.exceptions:
-            yield from leaves(part)
-    else:
-        yield error
-
-
 def _add_others(error: BaseException, end: End) -> None:
     """Add what else was raised to the notes of `error`, what several ranks have raised alike once."""
-    same = [rank for _, rank, each in end.errors if each is not error and told_of(each) == told_of(error) and rank >= 0]
-    if same:
-        error.add_note(raised_same(same))
-    said = set(getattr(error, "__notes__", ()))
-    others: dict[tuple[str, str], list[int]] = {}
+    shown, said = told_of(error), set(getattr(error, "__notes__", ()))
+    others: dict[Told, list[int]] = {}
     for _, rank, too in sorted(end.errors, key=lambda entry: entry[:2]):
-        if too is not error and not (rank in same and told_of(too) == told_of(error)) and str(too) not in said:
-            others.setdefault(told_of(too), []).append(rank)
-    for (kind, text), ranks in others.items():
-        error.add_note(raised_too(ranks, kind, text))
-    if again := [rank for _, rank, late in end.late_errors if told_of(late) == told_of(error) and rank >= 0]:
-        error.add_note(f"while the job ended, {raised_same(again)}")
-    late_ones = dict.fromkeys((rank, *told_of(late)) for _, rank, late in end.late_errors if str(late) not in said)
-    for rank, kind, text in late_ones:
-        if (kind, text) != told_of(error):
-            error.add_note(f"while the job ended, {_raised([rank], kind)}: {text}")
-
-
-def told_of(error: BaseException) -> tuple[str, str]:
-    """Return what is said of an error where another one is shown whole: its kind, and its words."""
-    return type(error).__name__, _text(error)
-
-
-def raised_same(ranks: Sequence[int]) -> str:
-    """Return the words for ranks that have raised what is shown."""
-    return f"{named(sorted(ranks))} raised the same"
-
-
-def raised_too(ranks: Sequence[int], kind: str, text: str) -> str:
-    """Return the words for ranks that have raised something else.
-
-    Args:
-        ranks: these.
-        kind: of their error, as `told_of` gives it.
-        text: what that says.
-    """
-    return f"{_raised(sorted(ranks), kind)} too" + (f": {text}" if text else "")
-
-
-def _raised(ranks: Sequence[int], kind: str) -> str:
-    """Return whose error one of a kind is, in words; that of a limit, or of shared hardware, is no rank's."""
-    return f"{named(ranks)} raised {kind}" if ranks[0] >= 0 else f"outside all ranks there was {kind}"
-
-
-def _text(error: BaseException) -> str:
-    """Return what an error says, and what it is that a group of them holds, a line of each."""
-    if not isinstance(error, BaseExceptionGroup):
-        return str(error)
-    texts = []
-    for part in leaves(error):
-        said = str(part).partition("\n")[0]
-        texts.append(f"{type(part).__name__}: {said}" if said else type(part).__name__)
-    more = len(texts) - _LEAVES
-    return "; ".join(texts[:_LEAVES] + [f"and {more} more"] * (more > 0))
+        told = told_of(too)
+        if too is not error and (str(too) not in said or (told == shown and rank >= 0)):
+            others.setdefault(told, []).append(rank)
+    late: dict[Told, list[int]] = {}
+    for _, rank, too in end.late_errors:
+        told = told_of(too)
+        if rank >= 0 if told == shown else str(too) not in said:
+            late.setdefault(told, []).append(rank)
+    for line in (*of_others(shown, others), *afterwards(shown, late)):
+        error.add_note(line)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from conduit.errors import HandlerError
-from conduit.launch.errors import exit_status, leaves, told_of
+from conduit.launch.errors import exit_status
+from conduit.launch.raised import leaves, told_of
 from conduit.launch.reports import Report
 from conduit.launch.reports.folders import is_library, is_own
 from conduit.launch.tasks import error_line

@@ -329,7 +329,8 @@ def _besides(failed: ProgramNode, called: ast.expr) -> str:
     method = called.func if isinstance(called, ast.Call) else called
     if not isinstance(method, ast.Attribute):
         return ""
-    kind = type(failed.value(method.value))
+    there = failed.value(method.value)
+    kind = there if isinstance(there, type) else type(there)
     text = getattr(kind, "_instead", {}).get(f"{method.attr}()")
     return f"; {as_called(text, kind, _name(method.value))}" if text else ""
 

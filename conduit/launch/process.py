@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from types import TracebackType
@@ -15,12 +15,13 @@ from conduit.contract import JobSetup, Processes
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch import coming, output, reports, stall, terminal
 from conduit.launch.crossing import ProcessRecording
-from conduit.launch.errors import exit_status, raised_same, told_of
+from conduit.launch.errors import exit_status
 from conduit.launch.failing import failure_of
 from conduit.launch.interrupts import hear_no_more
 from conduit.launch.job import TaskJob
 from conduit.launch.life import Main
 from conduit.launch.messages import MessageRank
+from conduit.launch.raised import Told, of_others, told_of
 from conduit.launch.registry import Spec
 from conduit.launch.result import Result
 from conduit.launch.watch import Watch
@@ -243,7 +244,7 @@ class ProcessJob:
         if not self._speech.state(pickle.dumps(state)):
             self._watch.interrupted(state)
 
-    def _told(self, error: BaseException) -> tuple[str, str] | None:
+    def _told(self, error: BaseException) -> Told | None:
         """Return what is said of an error that this rank will show itself, unless another one shows the same."""
         silent = isinstance(error, SystemExit) and not getattr(error, "__notes__", ())
         unshown = silent or isinstance(error, KeyboardInterrupt) or self._speech.framed
@@ -318,7 +319,7 @@ def _watch(processes: Processes) -> Watch:
     return _WATCHES[0]
 
 
-def after_error(told: tuple[str, str]) -> str | None:
+def after_error(told: Told) -> str | None:
     """Return what follows an error that has ended a job of these processes, where each shows its own.
 
     Waits for what the others say: which ranks have the same is a line, or nothing.  None: a lower one shows it.
@@ -328,8 +329,16 @@ def after_error(told: tuple[str, str]) -> str | None:
     """
     for watch in _WATCHES:
         if others := watch.with_the_same(told):
-            return f"{raised_same(others)}\n" if watch.rank < others[0] else None
+            return _said_of(told, others) if watch.rank < min(others) else None
     return ""
+
+
+def _said_of(shown: Told, others: Mapping[int, Told]) -> str:
+    """Return the lines on what other ranks have raised beside an error that is shown."""
+    found: dict[Told, list[int]] = {}
+    for rank, told in others.items():
+        found.setdefault(told, []).append(rank)
+    return "".join(f"{line}\n" for line in of_others(shown, found))
 
 
 def _show_once(kind: type[BaseException], error: BaseException, step: TracebackType | None) -> None:

@@ -60,7 +60,7 @@ def stall(now: int, seconds: float, states: Sequence[RankState]) -> Report:
         states: what each rank does, by rank.
     """
     ranks = [state.record for state in states]
-    return explain("stall", now, ranks, f"no rank has sent or handled a message for {seconds:.0f} s")
+    return explain("stall", now, ranks, f"no rank has sent or handled a message for {seconds:.0f} s", "wall")
 
 
 def interrupted(states: Mapping[int, RankState], count: int) -> str:
@@ -72,5 +72,5 @@ def interrupted(states: Mapping[int, RankState], count: int) -> str:
     """
     silent = [RankRecord(rank, "did not say", False, False, (), False, 0, (), ()) for rank in range(count)]
     ranks = [states[rank].record if rank in states else silent[rank] for rank in range(count)]
-    report = explain("interrupted", 0, ranks)
+    report = explain("interrupted", 0, ranks, clock="wall")
     return brief(attrs.evolve(report, head="interrupted: where the ranks were"))

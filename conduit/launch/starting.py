@@ -24,8 +24,9 @@ import attrs
 
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
 from conduit.launch import interrupts, output, stall, terminal
-from conduit.launch.errors import raised_same, raised_too, warnings_of
+from conduit.launch.errors import warnings_of
 from conduit.launch.exit_ways import status
+from conduit.launch.raised import of_others
 from conduit.launch.reports.words import named
 from conduit.launch.tied import tied
 
@@ -339,10 +340,8 @@ class _Launcher:
     def _tell_others(self) -> None:
         """Say which ranks had the errors and warnings of others, or errors of their own."""
         if self._shown is not None:
-            if same := self._others.pop(self._shown[1:], []):
-                terminal.tell(raised_same(same))
-            for (kind, said), ranks in self._others.items():
-                terminal.tell(raised_too(ranks, kind, said.partition("\n")[0]))
+            for line in of_others(self._shown[1:], self._others):
+                terminal.tell(line.partition("\n")[0])
         for text in warnings_of(sorted(self._noted.items())):
             terminal.tell(text)
         for text, ranks in self._warnings.items():

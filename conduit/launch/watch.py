@@ -23,8 +23,8 @@ import attrs
 from conduit.contract import Processes
 from conduit.errors import TimeLimit
 from conduit.launch import stall, terminal
-from conduit.launch.errors import told_of
 from conduit.launch.output import Speech
+from conduit.launch.raised import Told, alike, told_of
 from conduit.launch.reports import brief
 
 TURN_S = 0.2
@@ -102,9 +102,9 @@ class Watch:
         self._early: dict[int, EarlyEnd] = {}  # of jobs that have not begun here
         self.end: EarlyEnd | None = None
         self._own_end = False
-        self._error: tuple[str, str] | None = None  # of this rank, that ended a job
-        self._errors: dict[int, tuple[str, str]] = {}  # of others
-        self._of_all: tuple[str, str] | None = None
+        self._error: Told | None = None  # of this rank, that ended a job
+        self._errors: dict[int, Told] = {}  # of others
+        self._of_all: Told | None = None
         self._left: set[int] = set()
         self._abort_at = float("inf")
         self._count = 0
@@ -156,7 +156,7 @@ class Watch:
         with self._lock:
             self._job = None
 
-    def failed(self, status: int, told: tuple[str, str] | None = None) -> None:
+    def failed(self, status: int, told: Told | None = None) -> None:
         """End the job in all processes, because of this one; they end when this program does, or soon in any case.
 
         Args:
@@ -175,21 +175,24 @@ class Watch:
             self._abort_at = time.monotonic() + self._abort_s()
         self._tell_all(("end", self._number, status))
 
-    def of_all(self, told: tuple[str, str]) -> None:
+    def of_all(self, told: Told) -> None:
         """Take note of an error that all ranks raise, for they all see its reason."""
         self._of_all = told
 
-    def with_the_same(self, told: tuple[str, str]) -> list[int]:
-        """Return which other ranks have raised the error that this one has told; waits for what they say."""
+    def with_the_same(self, told: Told) -> dict[int, Told]:
+        """Return which other ranks have raised the error that this one has told, but for numbers.
+
+        Waits for what they say.
+        """
         if self._of_all == told:
             self._over.wait(HEARD_S if self._processes.rank else 0.0)  # rank 0 has still to say it
-            return [rank for rank in range(self._processes.size) if rank != self._processes.rank]
+            return {rank: told for rank in range(self._processes.size) if rank != self._processes.rank}
         if self._error != told:
-            return []
+            return {}
         limit = time.monotonic() + HEARD_S
         while time.monotonic() < limit and len(self._errors) < self._processes.size - 1:
             self._over.wait(TURN_S / 10)
-        return sorted(rank for rank, each in self._errors.items() if each == told)
+        return {rank: each for rank, each in sorted(self._errors.items()) if alike(each, told)}
 
     def left(self) -> None:
         """Say that this process has left the job that another has ended."""
@@ -286,7 +289,7 @@ class Watch:
                 return
         self._ended_by(end)
 
-    def _on_error(self, source: int, number: int, told: tuple[str, str]) -> None:
+    def _on_error(self, source: int, number: int, told: Told) -> None:
         """Another rank has raised an error."""
         self._errors[source] = told
 

@@ -8,8 +8,8 @@ without any.
 from __future__ import annotations
 
 import re
-from collections import Counter, deque
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from typing import Any, ClassVar, Literal, NoReturn, TypeVar
@@ -26,7 +26,7 @@ from conduit.simnet.observed import spend_on
 from conduit.simnet.transport import LATER, Then
 from conduit.simnet.waiting import Blocked
 from conduit.words import many
-from conduits.mpi.awaited.process import CURRENT, Process, RequestPlace, Told, TransferComm, Words
+from conduits.mpi.awaited.process import CURRENT, Both, Process, RequestPlace, Told, TransferComm, Words
 from conduits.mpi.awaited.same_calls import SameCalls
 from conduits.mpi.awaited.status import Status
 from conduits.mpi.engine.device import MORE, NOTHING, Device
@@ -314,33 +314,45 @@ class SimulatedMpiPort(SimulatedPort):
         engine = self.library.engine
         return super().undelivered() + engine.device.undelivered() + engine.unexpected()
 
-    def sent_at(self, dest: int, tag: int, count: int) -> list[str]:
-        """Return the lines of this rank's last sends to a rank by a tag, as many; [] where not all are known.
-
-        Messages from one rank by one tag are received in the order of their sends: so those that were not received are
-        the last ones.
-        """
-        world = self.library.world
-        places = [
-            place for place, comm, to, by in self.last_sends if to == dest and by == tag and comm.plain is world
+    def sent_to(self, dest: SimulatedMpiPort, context: int, tag: int) -> list[tuple[Any, TransferComm]]:
+        """Return where this rank's last sends to a rank by a context and a tag were made, and their communicators."""
+        return [
+            (place, comm) for place, comm, to, by in self.last_sends if by == tag and _leads(comm, to, context, dest)
         ]  # fmt: skip
-        if len(places) < count:
-            return []
-        return list(dict.fromkeys(map(_line, places[len(places) - count :])))
 
     def ready_sends_at(self, source: int, context: int, tag: int) -> list[str]:
-        """Return the lines of a rank's last ready sends to this one by a context and a tag; [] where they are many."""
+        """Return the lines of a rank's last ready sends to this one by a context and a tag; [] where they are many.
+
+        What a rank sends to itself arrives in the send, which is not known yet: it is the line that runs.
+        """
+        if source == self.rank:
+            return [_line(RequestPlace.here(""))]
         sender = self.conduit.ports[source]
         assert isinstance(sender, SimulatedMpiPort)
-        lines = {
-            _line(place): None
-            for place, comm, to, by in sender.last_sends
-            if isinstance(place, RequestPlace)
-            and place.call in _READY
-            and by == tag
-            and _leads(comm, to, context, self)
-        }
-        return list(lines) if len(lines) <= _LINES else []
+        return _few(
+            place
+            for place, _ in sender.sent_to(self, context, tag)
+            if isinstance(place, RequestPlace) and place.call in _READY
+        )
+
+    def sends_at(self, source: int, context: int, tag: int) -> list[str]:
+        """Return the lines of the last sends to this rank of the one with a number in a communicator, by a tag.
+
+        [] where they are many, and of what a rank sends to itself: that may arrive before its send is known.
+        """
+        return _few(
+            place
+            for port in self.conduit.ports
+            if isinstance(port, SimulatedMpiPort) and port is not self
+            for place, comm in port.sent_to(self, context, tag)
+            if comm.plain.Get_rank() == source
+        )
+
+
+def _few(places: Iterable[Any]) -> list[str]:
+    """Return the lines of sends, [] where they are many."""
+    lines = list(dict.fromkeys(map(_line, places)))
+    return lines if len(lines) <= _LINES else []
 
 
 def _leads(comm: TransferComm, dest: int, context: int, port: SimulatedMpiPort) -> bool:
@@ -386,30 +398,44 @@ def _of_collectives(port: SimulatedMpiPort) -> tuple[int, list[tuple[int, str]]]
 
 
 def _unexpected(port: SimulatedMpiPort, but: Container[tuple[int, int]] = ()) -> Iterator[tuple[int, str]]:
-    """Yield, for each source and tag in the world, how many messages are there that no receive asks for; in words.
+    """Yield how many messages are there that no receive asks for, and in words which, put together.
+
+    On communicators other than that of the world, whose names the senders know, those alone whose sends are known.
 
     Args:
         port: of the rank.
-        but: sources and tags that are left out.
+        but: senders in the world and tags that are left out.
     """
     world = port.library.world
-    for (source, tag), count in Counter(port.library.engine.unexpected_in(world.context)).items():
-        if (source, tag) in but:
+    for (context, origin, source, tag), count in port.library.engine.unexpected_messages().items():
+        sender = port.conduit.ports[origin]
+        sends = sender.sent_to(port, context, tag) if isinstance(sender, SimulatedMpiPort) else []
+        if (origin, tag) in but or not (sends or context == world.context):
             continue
-        sender = port.conduit.ports[source]
-        lines = sender.sent_at(port.rank, tag, count) if isinstance(sender, SimulatedMpiPort) else []
-        sent = f", sent at {' and '.join(lines)}" if 0 < len(lines) <= _LINES else ""
-        yield count, f"{many(count, 'message')} from rank {source}, tag {tag}, on {world.name}{sent}"
+        name = world.name if context == world.context else sends[-1][1].plain.name
+        yield count, f"{many(count, 'message')} from rank {source}, tag {tag}, on {name}{_sent(sends, count)}"
+
+
+def _sent(sends: Sequence[tuple[Any, TransferComm]], count: int) -> str:
+    """Return in words at which lines as many messages were sent that were not received; "" where not all are known.
+
+    Messages from one rank by one tag are received in the order of their sends: so these are the last ones.
+    """
+    if len(sends) < count:
+        return ""
+    lines = _few(place for place, _ in sends[len(sends) - count :])
+    return f", sent at {' and '.join(lines)}" if lines else ""
 
 
 def _never_received(port: SimulatedMpiPort) -> Iterator[str]:
     """Yield what to say of messages that have come to a rank whose program is over."""
-    library = port.library
-    for _, messages in _unexpected(port):
+    library, told = port.library, 0
+    for count, messages in _unexpected(port):
+        told += count
         yield f"{messages}, never received"
     if count := library.engine.extracted():
         yield f"{many(count, 'message')} that Mprobe or Improbe has found, never received: `await` the Recv() of each"
-    if count := library.engine.unexpected_elsewhere(library.world.context):
+    if count := library.engine.unexpected() - told:
         yield (
             f"{many(count, 'message')} of other communicators, or of collective calls that not all ranks have made "
             "alike, never received"
@@ -589,6 +615,39 @@ class ForTransfer(Blocked):
         return tuple(self._comm.ranks_of(self._peer))
 
 
+class ForExchange(Blocked):
+    """Waits for the end of a send and a receive that one call has begun; names what is left of them when it is asked.
+
+    Args:
+        kernel: the job's time.
+        exchange: both.
+    """
+
+    __slots__ = ("_exchange",)
+
+    def __init__(self, kernel: Kernel, exchange: Both) -> None:
+        self.done = self.shielded = False
+        self.task = None
+        self.kernel = kernel
+        self.since = kernel.now
+        self.owner = kernel.task
+        self.error = None
+        self._exchange = exchange
+
+    @property
+    def what(self) -> str:  # type: ignore[override]  # made when it is asked for
+        """What it waits for."""
+        return self._exchange.what()
+
+    def ready(self) -> bool:
+        """Return whether both are over."""
+        return self._exchange.over()
+
+    def peers(self) -> tuple[int, ...]:
+        """Return the ranks that it waits for."""
+        return tuple(self._exchange.ranks())
+
+
 class SimulatedProcess(Process):
     """A simulated rank, as the awaited names use it."""
 
@@ -603,7 +662,7 @@ class SimulatedProcess(Process):
     def end(self) -> None:
         """Refuse every further call, without a test in those of a job that goes on."""
         self.same_calls = None
-        for name in ("call", "finished", "wait", "poll"):
+        for name in ("call", "exchanged", "finished", "wait", "poll"):
             setattr(self, name, self._refuse)
         for name in ("_guarded_send", "_guarded_receive"):
             setattr(self, name, self._refuse_guarded)
@@ -622,6 +681,14 @@ class SimulatedProcess(Process):
         """Poll until a send or a receive is over."""
         port = self._port
         await port._block(ForTransfer(port.kernel, request, comm, call, peer, tag))
+        digest_log = port.core.digest_log
+        if digest_log is not None:
+            digest_log.extend((port.ticks(), _WAKE))
+
+    async def exchanged(self, exchange: Both) -> None:
+        """Poll until a send and a receive are over, in one wait."""
+        port = self._port
+        await port._block(ForExchange(port.kernel, exchange))
         digest_log = port.core.digest_log
         if digest_log is not None:
             digest_log.extend((port.ticks(), _WAKE))

@@ -34,7 +34,7 @@ class WindowBase:
         self._rank = shape.team.rank
         self._size = shape.team.size
         self._checks = checks
-        self._epochs = Epochs(made.call, checks=checks)
+        self._epochs = Epochs(made.call, checks=checks, forgotten=service.ep.refuse_forgotten)
         ranks = {member.rank: rank for rank, member in enumerate(shape.members)}
         self._team.title_barriers(self._epochs.calls_of_all)
         self._part = Part(shape.memory, ranks, self._rank, self._epochs)

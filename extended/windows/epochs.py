@@ -14,6 +14,8 @@ from extended.windows.constants import MODE
 from extended.windows.errors import WindowError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from extended.windows.calls import Call
 
 
@@ -46,6 +48,7 @@ class Epochs:
     Args:
         made: the call that made the window.
         checks: whether calls outside their epochs are refused.
+        forgotten: raises the error of a call of this rank's that was never awaited, which may be why no epoch is open.
 
     Attributes:
         fence: the Fence that opened the epoch which is open.
@@ -59,9 +62,10 @@ class Epochs:
         freed: the Free.
     """
 
-    def __init__(self, made: Call, *, checks: bool) -> None:
+    def __init__(self, made: Call, *, checks: bool, forgotten: Callable[[], object]) -> None:
         self._made = made
         self._checks = checks
+        self._forgotten = forgotten
         self._closed: Call | None = None  # the call that closed the last epoch
         self._last_fence: Call | None = None  # as far as another kind of call has closed its epoch
         self.fence: Call | None = None
@@ -76,6 +80,7 @@ class Epochs:
 
     def _refuse(self, call: Call, why: str) -> None:
         if self._checks:
+            self._forgotten()
             raise WindowError(f"{call}: {why}")
 
     def calls_of_all(self) -> tuple[str, str]:
@@ -325,9 +330,9 @@ class Epochs:
     # ------------------------------------------------------------------------------------------------------------- end
 
     def closing(self, rank: int) -> str:
-        """Return the call that ends the epoch which is open to a rank: ``Fence()``, ``Unlock(1)``."""
+        """Return the call that ends the epoch which is open to a rank: ``Fence()``, ``Unlock(rank)``."""
         if rank in self.locks:
-            return f"Unlock({rank})"
+            return "Unlock(rank)"
         if self.all is not None:
             return "Unlock_all()"
         return "Complete()" if self.start is not None else "Fence()"

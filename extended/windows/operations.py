@@ -293,7 +293,8 @@ class Operations:
     def left_open(self) -> Iterator[str]:
         """Yield what to warn of when main has returned: accesses that no call has completed, a text for each line.
 
-        Nobody is to wait for the handles that some of them are: programs of windows have none.
+        It names no rank that was accessed: so what several ranks do at one line, each to others, is told once.  Nobody
+        is to wait for the handles that some of these accesses are: programs of windows have none.
         """
         found: dict[tuple[str, str], None] = {}
         for rank, accesses in self._accesses.items():

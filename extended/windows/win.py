@@ -32,6 +32,11 @@ class Win(Access, Active, Passive):
         **dict.fromkeys(("memory", "buffer", "array"), "write `win.tomemory()` for this rank's part, bytes"),
         **dict.fromkeys(("rank", "Get_rank"), "write `win.Get_group().rank`"),
         "Get_size": "write `win.Get_group().size` for the number of ranks",
+        **{
+            f"{call}()": f"write `await Win.{call}({what}, disp_unit, comm=x)`, where `x = await Extended.attach(ep)`, "
+            "or a team in place of x"
+            for call, what in (("Allocate", "size"), ("Create", "array"))
+        },
         "async with": "write `win = await Win.Allocate(...)`, and after its last use `await win.Free()`",
         **{
             f"R{call.lower()}": f"it is not offered: write `await win.{call}(...)`, which returns before the access is "

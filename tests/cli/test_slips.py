@@ -368,6 +368,14 @@ LINES = {
     WINDOW + "async with win as w:\n        pass": (
         "a Win is not entered: write `win = await Win.Allocate(...)`, and after its last use `await win.Free()`"
     ),
+    EXTENDED + "from extended.windows import Win\n    await Win.Allocate(80)": (
+        "Win.Allocate takes (size, disp_unit=1, *, comm, info=None, checks=True); write `await Win.Allocate(size, "
+        "disp_unit, comm=x)`, where `x = await Extended.attach(ep)`, or a team in place of x"
+    ),
+    EXTENDED + "from extended.windows import Win\n    await Win.Create(bytearray(80))": (
+        "Win.Create takes (array, disp_unit=1, *, comm, info=None, checks=True); write `await Win.Create(array, "
+        "disp_unit, comm=x)`, where `x = await Extended.attach(ep)`, or a team in place of x"
+    ),
     WINDOW + "win.size": "Win has no size; this rank's part has `len(win.tomemory())` bytes",
     WINDOW + "w = win\n    w.memory": "Win has no memory; write `w.tomemory()` for this rank's part, bytes",
     WINDOW + "win.rank": "Win has no rank; write `win.Get_group().rank`",
@@ -1667,6 +1675,14 @@ def test_a_barrier_that_is_notified_and_not_waited_for_is_told(command, tmp_path
     )
 
 
+@pytest.mark.parametrize("after", ["Put(bytes(4), 1)", "Unlock(1)", "Flush(1)"])
+def test_a_lock_of_a_window_without_await_is_told_before_what_comes_of_it(shown, after):
+    assert shown(f"{WINDOW}win.Lock(1)\n    await win.{after}")[0] == (
+        "conduit.errors.BadRequest: win.Lock(1) at prog.py:6 was called but never awaited, so it did nothing; write "
+        "`await win.Lock(1)`"
+    )
+
+
 NOT_COMPLETE = (
     "warning from rank{}: no {} followed win.{} at prog.py:{}, so what it accesses may not be complete: write "
 )
@@ -1689,7 +1705,7 @@ OF_WINDOW = "import numpy as np\nb, c = np.ones(4, 'u1'), np.ones(4, 'u1')\n" + 
             OF_WINDOW.replace("Allocate(8", "Create(np.zeros(8, 'u1')")
             + "await win.Lock(1 - ep.rank)\n    await win.Put(b, 1 - ep.rank)\n    await win.Flush(1 - ep.rank)\n    "
             "for _ in range(3):\n        await win.Accumulate(c, 1 - ep.rank)",
-            [(" 0", "Unlock", "Accumulate", 12, "Unlock(1)"), (" 1", "Unlock", "Accumulate", 12, "Unlock(0)")],
+            [("s 0-1", "Unlock", "Accumulate", 12, "Unlock(rank)")],
         ),
         (
             OF_WINDOW + "group = win.Get_group()\n    await win.Post(group)\n    await win.Start(group)\n    "

@@ -104,6 +104,43 @@ def test_a_ready_send_without_its_receive_is_told_with_its_line(shown, send):
     ) in shown(program)
 
 
+@pytest.mark.parametrize("call", ["Rsend", "Irsend"])
+def test_so_is_one_to_the_rank_itself(shown, call):
+    assert shown(f"{MPI}if comm.rank:\n        await comm.{call}(b, 1, 5)")[0] == (
+        "conduits.mpi.errors.MpiError: a ready send of rank 1 to rank 1 with tag 5, sent at prog.py:7, has found no "
+        "receive there; begin the receive first and let the sender know, or use a standard send"
+    )
+
+
+@pytest.mark.parametrize(
+    ("send", "sent"),
+    [
+        ("await c.Send(b, 0, 5)", ", sent at prog.py:10,"),
+        ("await c.Isend(b, 0, 5)", ", sent at prog.py:10,"),
+        ("await MPI.Prequest.Startall([c.Send_init(b, 0, 5)])", ", sent at prog.py:10,"),
+        ("await c.Sendrecv(b, 0, 5, b.copy(), 0, 7)", ", sent at prog.py:10,"),
+        ("c.rank or await c.Send(b, 0, 5)\n        await c.Send(b, 0, 5)", ", sent at prog.py:11,"),
+        ("await c.Send(b, 0, 4)\n        await c.Send(b, 0, 5)", ", sent at prog.py:11,"),
+    ],
+)
+def test_a_message_that_is_longer_than_its_receive_is_told_with_the_line_of_its_send(shown, send, sent):
+    program = f"""{MPI}c = await comm.Split(0, -comm.rank)
+    if c.rank == 0:
+        await c.Recv(b[:2], tag=5)
+    else:
+        {send}
+"""
+    assert (
+        f"conduits.mpi.errors.MpiError: the message of 32 bytes from rank 1, tag 5{sent} is longer than the buffer of "
+        "its receive, which has 16; the rest of it is lost"
+    ) in shown(program)
+
+
+def test_of_one_to_the_rank_itself_the_line_of_its_send_is_not_known(shown):
+    program = f"{MPI}r = await comm.Irecv(b[:2], tag=5)\n    await comm.Send(b, comm.rank, 5)\n    await r.Wait()"
+    assert "from rank 0, tag 5, is longer than" in "\n".join(shown(program))
+
+
 @pytest.mark.parametrize(
     "call", ["Sendrecv(b, other, 1, b.copy(), other, 2)", "Sendrecv_replace(b, other, 1, other, 2)"]
 )
@@ -132,6 +169,29 @@ def test_of_a_message_that_a_sendrecv_waits_to_send_its_wait_tells(shown):
     ]
 
 
+@pytest.mark.parametrize(
+    ("rank_1", "rank_2", "left", "ranks"),
+    [
+        ("Recv(big, 0, tag=3)", "Barrier()", "from rank 2, tag 4", "rank 2"),
+        ("Barrier()", "Send(b, 0, tag=4)", "to rank 1, tag 3", "rank 1"),
+        ("Barrier()", "Barrier()", "to rank 1, tag 3, on MPI_COMM_WORLD and from rank 2, tag 4", "ranks 1-2"),
+    ],
+)
+def test_a_sendrecv_of_two_other_ranks_waits_for_what_is_left(shown, rank_1, rank_2, left, ranks):
+    program = f"""{MPI}big = np.zeros(100000)
+    if comm.rank == 0:
+        await comm.Sendrecv(big, 1, 3, b, 2, 4)
+    elif comm.rank == 1:
+        await comm.{rank_1}
+    else:
+        await comm.{rank_2}
+    await comm.Recv(b, 0, tag=9)
+"""
+    lines = shown(program, "--ranks", "3")
+    waits = f"rank 0: prog.py:8 in main: waits for MPI Sendrecv {left}, on MPI_COMM_WORLD, which {ranks} must bring "
+    assert [line.partition("about, since ")[0] for line in lines if "Sendrecv" in line] == [waits]
+
+
 def test_communicators_are_told_apart_by_the_lines_that_make_them(shown):
     source = f"""{MPI}c = await comm.Dup()
     d = await comm.Dup()
@@ -144,6 +204,23 @@ def test_communicators_are_told_apart_by_the_lines_that_make_them(shown):
         "make the same calls in the same order"
     )
     assert f"rank 1: prog.py:8 in main: waits for {made.format(6)}, to which rank 0 has not come, since " in lines[3]
+
+
+def test_a_message_on_another_communicator_than_the_receive_is_told(shown):
+    source = f"""{MPI}c, d = await comm.Dup(), await comm.Split(0, -comm.rank)
+    if comm.rank == 0:
+        await c.Send(b, 1, 3)
+        await d.Send(b, 0, 3)
+        await d.Send(b, 0, 3)
+    elif comm.rank == 1:
+        await comm.Recv(b, 0, 3)
+"""
+    assert [line for line in shown(source) if "message" in line and "deadlock" not in line] == [
+        "    1 message from rank 0, tag 3, on a duplicate of MPI_COMM_WORLD (made at prog.py:6), sent at prog.py:8: no "
+        "receive asks for it",
+        "    2 messages from rank 1, tag 3, on a part of MPI_COMM_WORLD (made at prog.py:6), sent at prog.py:9 and "
+        "prog.py:10: no receive asks for them",
+    ]
 
 
 def test_a_communicator_may_be_made_at_another_line_on_each_rank(shown):

@@ -6,7 +6,7 @@ import types
 import pytest
 
 from conduit.launch import complaints, launchers, output, process
-from conduit.launch.errors import told_of
+from conduit.launch.raised import told_of
 
 ERROR = ValueError("wrong")
 
@@ -17,7 +17,9 @@ def rank(monkeypatch):
 
     def put(number, others=()):
         own = None if number is None else types.SimpleNamespace(rank=number, framed=False)
-        watch = types.SimpleNamespace(rank=number, with_the_same=lambda told: [*others] * (told == told_of(ERROR)))
+        told = told_of(ERROR)
+        same = dict.fromkeys(others, told)
+        watch = types.SimpleNamespace(rank=number, with_the_same=lambda each: same if each == told else {})
         monkeypatch.setattr(output, "speech", lambda: own)
         monkeypatch.setattr(process, "_WATCHES", [] if own is None else [watch])
 

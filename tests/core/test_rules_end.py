@@ -189,7 +189,7 @@ def test_E3_of_several_at_one_time_that_of_the_lowest_rank_is_raised_and_the_oth
     error = both_ways.fails(_Own, main, ranks=5, seed=seed)
     assert error.args == (1,)
     assert error.__notes__[0].startswith("raised by rank 1 at 0.00")
-    assert error.__notes__[1:] == [f"rank {rank} raised _Own too: {rank}" for rank in (2, 3, 4)]
+    assert error.__notes__[1:] == ["ranks 2-4 raised the same, with other numbers"]
 
 
 def test_E3_an_exception_of_a_handler_becomes_a_handler_error_that_names_all(both_ways):

@@ -262,7 +262,7 @@ def test_a_teams_barrier_names_the_team_and_the_jobs_does_not():
         await x.barrier()
 
     text = brief(_report(main, ranks=6))
-    assert "rank 1: " in text
+    assert "ranks 1, 3, each: " in text
     assert "waits for a barrier of the team of ranks 1, 3, 5, to which rank 5 has not come," in text
     assert "waits for a barrier, to which ranks 1, 3 have not come, since" in text
 

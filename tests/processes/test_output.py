@@ -15,7 +15,7 @@ import termios
 import pytest
 
 from conduit.launch import output, starting
-from conduit.launch.errors import told_of
+from conduit.launch.raised import told_of
 
 from .conftest import MPI, PATIENCE_S
 
@@ -308,6 +308,26 @@ def test_an_error_of_several_ranks_is_told_once(capfd):
         "raised by rank 2",
         "ranks 0, 4 raised the same",
         "ranks 1, 3 raised KeyError too: 'a'",
+    ]
+
+
+def test_errors_that_differ_in_numbers_alone_are_told_once(capfd):
+    told = "collective call 1: rank 0 called all_reduce at a.py:5, but rank {} called broadcast at a.py:7; all must"
+    errors = [ValueError(told.format(2)), ValueError(told.format(1)), KeyError(3), KeyError(4)]
+    assert ended(capfd, *(failed(rank, error) for rank, error in enumerate(errors))) == [
+        f"ValueError: {told.format(2)}",
+        "raised by rank 0",
+        "rank 1 raised the same, with other numbers",
+        "ranks 2-3 raised KeyError too: #",
+    ]
+    assert ended(capfd, *(failed(rank, LookupError(f"of rank {rank}")) for rank in (2, 0, 1)))[2:] == [
+        "ranks 0-1 raised the same, with other numbers",
+    ]
+    lines = [LookupError(text) for text in ("at a.py:7", "at a.py:8", "at a.py:9", "#")]  # which are no numbers
+    assert ended(capfd, *(failed(rank, error) for rank, error in enumerate(lines)))[2:] == [
+        "rank 1 raised LookupError too: at a.py:8",
+        "rank 2 raised LookupError too: at a.py:9",
+        "rank 3 raised LookupError too: #",
     ]
 
 

@@ -141,10 +141,56 @@ async def main(ep):
         options=("--stall-limit", "2s"),
     )
     assert done.status == 1
-    first, second, *_, third = [line for line in done.err.splitlines() if "program.py" in line]
+    first, rest = [line for line in done.err.splitlines() if "program.py" in line]
     assert first.startswith("rank 1: ")
     assert "program.py:4 in main: waits for Godot since " in first
-    for rank, line in ((0, second), (2, third)):
-        waits = "waits for every rank to come to attach, which rank 1 must bring about, since "
-        assert line.startswith(f"rank {rank}: ")
-        assert f"program.py:5 in main: {waits}" in line
+    said = r"program\.py:5 in main: waits for every rank to come to attach, which rank 1 must bring about, since "
+    assert re.fullmatch(rf"ranks 0, 2, each: {said}\d\.\d{{3}} (to \d\.\d{{3}} )?s", rest)
+
+
+def test_a_sendrecv_waits_for_what_is_left(run_program):
+    done = run_program(
+        """
+import numpy as np
+
+api = "mpi"
+
+
+async def main(comm):
+    if comm.rank == 0:
+        await comm.Sendrecv(np.zeros(100000), 1, 3, np.zeros(4), 2, 4)
+    elif comm.rank == 2:
+        await comm.Send(np.zeros(4), 0, 4)
+    await comm.Recv(np.zeros(4), 0, 9)
+""",
+        ranks=3,
+        options=("--stall-limit", "2s"),
+    )
+    assert done.status == 1
+    waits = "waits for MPI Sendrecv to rank 1, tag 3, on MPI_COMM_WORLD, which rank 1 must bring about, since "
+    assert waits in done.err
+
+
+def test_ranks_in_one_situation_are_told_together_also_where_one_of_them_is_in_a_cycle(run_program):
+    done = run_program(
+        """
+from extended import Extended
+
+
+async def main(ep):
+    x = await Extended.attach(ep)
+    if ep.rank == 0:
+        await x.barrier()
+    await x.all_reduce(1)
+""",
+        ranks=3,
+        options=("--stall-limit", "2s"),
+    )
+    assert done.status == 1
+    lines = [re.sub(r"since .*| \S*program.py:", "", line) for line in done.err.splitlines()]
+    assert lines[1:4] == [
+        "cycle: rank 0 waits for rank 1 waits for rank 0",
+        "rank 0:8 in main: waits for a barrier, to which ranks 1-2 have not come, ",
+        "ranks 1-2, each:9 in main: waits for all_reduce(op=sum, (), int64), to which rank 0 has not come, ",
+    ]
+    assert lines[4].startswith("rank 0 is in a barrier")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from conduit.launch.reports import graph, together
 from conduit.launch.reports.records import RankRecord, Report
-from conduit.launch.reports.words import time
+from conduit.launch.reports.words import span, wall
 
 _HEADS = {
     "deadlock": "nothing can happen any more: no message is on its way and every rank waits",
@@ -17,7 +17,7 @@ _HEADS = {
 }
 
 
-def explain(kind: str, now: int, ranks: Sequence[RankRecord], detail: str = "") -> Report:
+def explain(kind: str, now: int, ranks: Sequence[RankRecord], detail: str = "", clock: str = "virtual") -> Report:
     """Return the report of a job.
 
     Args:
@@ -25,8 +25,10 @@ def explain(kind: str, now: int, ranks: Sequence[RankRecord], detail: str = "") 
         now: the time of the job in picoseconds.
         ranks: all of them, by rank.
         detail: what else is known of the cause, "" for nothing.
+        clock: whose times these are: "virtual" or "wall".
     """
     whole = together.complete(ranks)
     between = graph.edges(whole)
-    head = f"{kind} at {time(now)}: {_HEADS[kind]}" + (f" ({detail})" if detail else "")
-    return Report(kind, now, head, whole, between, graph.causes(whole, between))
+    at = wall([now]) if clock == "wall" else span([now])
+    head = f"{kind} at {at}: {_HEADS[kind]}" + (f" ({detail})" if detail else "")
+    return Report(kind, now, head, whole, between, graph.causes(whole, between), clock)

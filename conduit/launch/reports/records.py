@@ -201,12 +201,13 @@ class Report:
     """Why a job gets no further: who waits where, for what, since when, and for whom.
 
     Attributes:
-        kind: "deadlock", "livelock", "time limit" or "interrupted".
+        kind: "deadlock", "livelock", "time limit", "interrupted" or "stall".
         time: of the job, picoseconds.
         head: the first line of its text.
         ranks: all ranks.
         edges: who waits for whom.
         causes: what explains the rest, most important first.
+        clock: "virtual", or of real processes "wall".
     """
 
     kind: str
@@ -215,6 +216,7 @@ class Report:
     ranks: tuple[RankRecord, ...]
     edges: tuple[Edge, ...]
     causes: tuple[Cause, ...]
+    clock: str = "virtual"
 
     def to_json(self) -> str:
         """Return all of it as JSON: objects with the names of the attributes, without the `members` of parts."""

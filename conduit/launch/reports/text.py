@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+import attrs
+
 from conduit.contract import Awaited
 from conduit.launch.reports.graph import pattern, shape, task_shape
 from conduit.launch.reports.held import held_back
 from conduit.launch.reports.inboxes import in_use, in_use_together, not_handled
 from conduit.launch.reports.records import Cause, RankRecord, Report, TaskRecord, WaitRecord
 from conduit.launch.reports.together import crossed
-from conduit.launch.reports.words import common, counted, named, ranges, shorten, span, time
+from conduit.launch.reports.words import common, counted, named, ranges, shorten, span, wall
 from conduit.words import many
 
 _MOST = 25  # lines
@@ -61,6 +63,7 @@ class _Text:
     def __init__(self, report: Report) -> None:
         self._report = report
         self._over = _OVER.get(report.kind, _TRUE)
+        self._time = wall if report.clock == "wall" else span
 
     def brief(self) -> list[str]:
         report = self._report
@@ -68,8 +71,8 @@ class _Text:
         most = _OF_EACH if len(report.causes) > 1 else _MOST
         told: set[int] = set()
         for cause in report.causes:
-            lines += self._cause(cause, most)
             told.update(cause.ranks)
+            lines += self._cause(cause, most, told)
         rest = [rank for rank in report.ranks if rank.rank not in told]
         buckets = sorted(_alike(rest, shape), key=lambda bucket: (bucket[0].serving, len(bucket), bucket[0].rank))
         apart = [line for bucket in buckets for line in self._bucket(bucket)]
@@ -94,7 +97,7 @@ class _Text:
             if cause.direct:
                 lines.append(f"    {_waiters(cause, self._of(cause), all_of_them=True)}")
         for rank in report.ranks:
-            lines += _indented(f"rank {rank.rank}", self._lines(rank))
+            lines += _indented(f"rank {rank.rank}", self._lines([rank]))
         return lines + self.advice()
 
     # -- causes --------------------------------------------------------------------------------------
@@ -102,10 +105,10 @@ class _Text:
     def _of(self, cause: Cause) -> list[RankRecord]:
         return [self._report.ranks[rank] for rank in cause.ranks]
 
-    def _cause(self, cause: Cause, most: int) -> list[str]:
+    def _cause(self, cause: Cause, most: int, told: set[int]) -> list[str]:
         ranks = self._of(cause)
         if cause.cycle:
-            return self._cycle(cause, ranks, most)
+            return self._cycle(cause, ranks, most, told)
         lines = self._bucket(ranks)
         if len(ranks) > 1 and len(lines) + bool(cause.direct) > most:
             lines = self._merged(ranks)  # so that all of them are named
@@ -115,20 +118,38 @@ class _Text:
             lines[most - 1 :] = [f"{lines[most - 1]} (and {many(len(lines) - most, 'line')} more)"]
         return lines
 
-    def _cycle(self, cause: Cause, ranks: Sequence[RankRecord], most: int) -> list[str]:
+    def _cycle(self, cause: Cause, ranks: Sequence[RankRecord], most: int, told: set[int]) -> list[str]:
         lines = [self._steps(cause, _STEPS)]
+        joined: set[int] = set()
         if len(ranks) <= _APART:
             further = []
             for rank in ranks:
-                first, *more = self._lines(rank, first=lambda task: task.wait is not None and bool(task.wait.awaited))
-                lines.append(f"rank {rank.rank}: {first}")
-                further += [f"    rank {rank.rank}: {line.strip()}" for line in more]
+                alike = self._with_others(rank, cause, told)
+                joined.update(each.rank for each in alike)
+                first, *more = self._lines(alike, first=lambda task: task.wait is not None and bool(task.wait.awaited))
+                owner = _owner([each.rank for each in alike])
+                lines.append(f"{owner}: {first}")
+                further += [f"    {owner}: {line.strip()}" for line in more]
             lines += further[:most]
         else:
             lines += [line for bucket in _alike(ranks, shape) for line in self._bucket(bucket)]
-        if cause.direct:
+        if not joined.issuperset((*cause.direct, *cause.in_turn)):
             lines.append(f"    {_waiters(cause, ())}")
         return lines
+
+    def _with_others(self, rank: RankRecord, cause: Cause, told: set[int]) -> list[RankRecord]:
+        """Return a rank of a cycle with those outside of it that wait for it, and are in the same situation as it is.
+
+        Args:
+            rank: the rank.
+            cause: the cycle.
+            told: the ranks that the report has told of; those that are returned are among them from now on.
+        """
+        waiting = [self._report.ranks[other] for other in (*cause.direct, *cause.in_turn) if other not in told]
+        situation = self._situation(rank) if waiting else ()
+        alike = [rank, *(other for other in waiting if self._situation(other) == situation)]
+        told.update(each.rank for each in alike)
+        return sorted(alike, key=lambda each: each.rank)
 
     def _steps(self, cause: Cause, most: int) -> str:
         """Return who waits for whom in a cycle, and whether that is sure: what is on its way may end one."""
@@ -139,13 +160,20 @@ class _Text:
 
     def _bucket(self, ranks: Sequence[RankRecord]) -> list[str]:
         """Return the lines of ranks in one situation: one by one where there are few, else put together."""
-        exact = _alike(ranks, lambda rank: tuple(self._lines(rank)))
+        exact = _alike(ranks, self._situation)
         if len(ranks) > _APART and len(exact) > 1:
             return self._merged(ranks)
         lines = []
         for alike in exact:
-            lines += _indented(_owner([rank.rank for rank in alike]), self._lines(alike[0]))
+            lines += _indented(_owner([rank.rank for rank in alike]), self._lines(alike))
         return lines
+
+    def _situation(self, rank: RankRecord) -> tuple[str, ...]:
+        """Return what is said of a rank; of real processes without times, which are never those of another one."""
+        if self._report.clock == "wall":
+            tasks = [task if task.wait is None else _at_the_start(task, task.wait) for task in rank.tasks]
+            rank = attrs.evolve(rank, tasks=tuple(tasks))
+        return tuple(self._lines([rank]))
 
     def _merged(self, ranks: Sequence[RankRecord]) -> list[str]:
         """Return the lines of ranks that differ in peers and times alone."""
@@ -183,16 +211,21 @@ class _Text:
         owners = {rank.rank for rank, _ in found}
         return (
             f"{where}: waits for {common(wait.what for wait in each) or _UNNAMED}{_whom_together(each, owners)} "
-            f"since {span(wait.since for wait in each)}{over}"
+            f"since {self._time(wait.since for wait in each)}{over}"
         )
 
-    def _lines(self, rank: RankRecord, first: Callable[[TaskRecord], bool] | None = None) -> list[str]:
-        """Return the lines of one rank: its tasks, those before others that `first` chooses, and what it has."""
+    def _lines(self, ranks: Sequence[RankRecord], first: Callable[[TaskRecord], bool] | None = None) -> list[str]:
+        """Return the lines of a rank, or of several that differ in times alone.
+
+        These are its tasks, those before others that `first` chooses, and what it has.
+        """
+        rank = ranks[0]
         if not rank.tasks:
             return [rank.stage]
         order = first or (lambda task: task.blamed or task.wait is None)
         lines = []
-        for task in sorted(rank.tasks, key=lambda task: not order(task)):
+        for tasks in zip(*(sorted(each.tasks, key=lambda task: not order(task)) for each in ranks), strict=False):
+            task = tasks[0]
             where = _where(rank, task)
             wait = task.wait
             if wait is None:
@@ -200,7 +233,8 @@ class _Text:
                 continue
             # A rank that is in the same call itself may be the next to send; to blame is who has not come to it.
             whom = f", to which {_not_come(wait.missing)}," if wait.missing else _whom(wait.ranks)
-            lines.append(f"{where}: waits for {wait.what or _UNNAMED}{whom} since {time(wait.since)}")
+            begun = [each.wait.since for each in tasks if each.wait is not None]
+            lines.append(f"{where}: waits for {wait.what or _UNNAMED}{whom} since {self._time(begun)}")
             if self._over and wait.over:
                 lines.append(f"   {self._over}")
         if waiting := not_handled([rank], noted=True):
@@ -208,6 +242,11 @@ class _Text:
         elif not rank.may_poll and not any(task.blamed for task in rank.tasks):
             lines.append("does not poll")
         return [*lines, *in_use(rank), *rank.notes]
+
+
+def _at_the_start(task: TaskRecord, wait: WaitRecord) -> TaskRecord:
+    """Return a task as if its wait had begun with the job."""
+    return attrs.evolve(task, wait=attrs.evolve(wait, since=0))
 
 
 def _alike(ranks: Iterable[RankRecord], key: Callable[[RankRecord], tuple[object, ...]]) -> list[list[RankRecord]]:

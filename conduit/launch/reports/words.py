@@ -27,6 +27,13 @@ def span(times: Iterable[int]) -> str:
     return f"{low} ms" if low == high else f"{low} to {high} ms"
 
 
+def wall(times: Iterable[int]) -> str:
+    """Return the time of several ranks on real processes, always in seconds: `0.212 to 0.340 s`."""
+    all_times = list(times)
+    low, high = f"{min(all_times) / _S:.3f}", f"{max(all_times) / _S:.3f}"
+    return f"{low} s" if low == high else f"{low} to {high} s"
+
+
 def ranges(ranks: Sequence[int], most: int = _RANGES) -> str:
     """Return ranks as text: 0, 2-5, 9.  Of more than `most` ranges the middle is left out."""
     parts: list[str] = []

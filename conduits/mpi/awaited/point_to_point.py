@@ -69,6 +69,47 @@ def _replacing(
     )  # fmt: skip
 
 
+class Exchange:
+    """A send and a receive that one call has begun.
+
+    Args:
+        comm: the communicator.
+        call: the call's name.
+        send, dest, sendtag: the send of the plain interface, its rank and its tag.
+        receive, source, recvtag: the receive, likewise.
+    """
+
+    __slots__ = ("_call", "_comm", "_dest", "_receive", "_recvtag", "_send", "_sendtag", "_source")
+
+    def __init__(
+        self, comm: CommBase, call: str, send: Any, dest: int, sendtag: int, receive: Any, source: int, recvtag: int
+    ) -> None:
+        self._comm, self._call = comm, call
+        self._send, self._dest, self._sendtag = send, dest, sendtag
+        self._receive, self._source, self._recvtag = receive, source, recvtag
+
+    def over(self) -> bool:
+        """Return whether both are over."""
+        return bool(self._receive.over and self._send.over)
+
+    def left(self) -> tuple[bool, bool]:
+        """Return whether the send and the receive are still to end."""
+        return not self._send.over, not self._receive.over
+
+    def what(self) -> str:
+        """Return what the call still waits for, in words."""
+        comm, (sends, receives) = self._comm, self.left()
+        if not sends:
+            return comm._receives(self._call, self._source, self._recvtag)
+        gives = comm._sends(self._call, self._dest, self._sendtag)
+        return f"{gives} and {comm._receives('', self._source, self._recvtag)[5:]}" if receives else gives
+
+    def ranks(self) -> list[int]:
+        """Return whom it still waits for, by numbers in the world."""
+        comm, (sends, receives) = self._comm, self.left()
+        return [*(comm.ranks_of(self._dest) if sends else ()), *(comm.ranks_of(self._source) if receives else ())]
+
+
 class PointToPoint(CommBase):
     """The calls that concern two processes."""
 
@@ -278,19 +319,12 @@ class PointToPoint(CommBase):
         receive, send = await process.call(begin)
         process.has_sent(self, call, dest, sendtag)
         if not (receive.over and send.over):
-            words = self._receives(call, source, recvtag)
-            if not send.over:
-                gives = self._sends(call, dest, sendtag)
-                words = gives if receive.over else f"{gives} and {self._receives('', source, recvtag)[5:]}"
-            ranks = [*self.ranks_of(dest), *self.ranks_of(source)]
-
-            def over() -> bool:
-                return bool(receive.over and send.over)
-
+            exchange = Exchange(self, call, send, dest, sendtag, receive, source, recvtag)
             try:
-                await process.wait(over, words, ranks)
+                await process.exchanged(exchange)
             except BaseException as error:
-                if source == PROC_NULL or await process.taken_back(error, receive, over, words, ranks):
+                what, ranks = exchange.what(), exchange.ranks()
+                if source == PROC_NULL or await process.taken_back(error, receive, exchange.over, what, ranks):
                     raise
         if status is not None:
             status.fill(receive)

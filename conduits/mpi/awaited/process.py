@@ -66,6 +66,26 @@ class TransferComm(Words, Protocol):
     plain: Any
 
 
+class Both(Protocol):
+    """A send and a receive that one call has begun."""
+
+    def over(self) -> bool:
+        """Return whether both are over."""
+        ...
+
+    def left(self) -> tuple[bool, bool]:
+        """Return which of them are still to end."""
+        ...
+
+    def what(self) -> str:
+        """Return what the call still waits for, in words."""
+        ...
+
+    def ranks(self) -> Sequence[int]:
+        """Return whom it still waits for, by numbers in the world."""
+        ...
+
+
 class Told(Protocol):
     """What `conduit.Endpoint.on_report` calls with."""
 
@@ -154,6 +174,17 @@ class Process(ABC):
             tag: of the message.
         """
         await self.wait(lambda: request.over, comm.words(call, peer, tag), comm.ranks_of(peer))
+
+    async def exchanged(self, exchange: Both) -> None:
+        """Poll until a send and a receive that one call has begun are over.
+
+        Args:
+            exchange: both of them; one is not over yet.
+        """
+        left = exchange.left()
+        await self.wait(lambda: exchange.left() != left, exchange.what(), exchange.ranks())
+        if not exchange.over():  # one of them, so that the wait names the other one alone
+            await self.wait(exchange.over, exchange.what(), exchange.ranks())
 
     async def sent(self, begun: Any, comm: Words, call: str, dest: int, tag: int) -> None:
         """Poll until a send that has begun is over; raise what it has failed with."""

@@ -72,6 +72,15 @@ class EnginePort(Protocol):
             tag: of the messages.
         """
 
+    def sends_at(self, source: int, context: int, tag: int) -> Sequence[str]:
+        """Return the lines of a rank's last sends to this one by a context and a tag, as far as they are known.
+
+        Args:
+            source: the rank, by its number in the communicator.
+            context: of the communicator.
+            tag: of the messages.
+        """
+
 
 class Engine:
     """Matching for one rank: its posted-receive queue and its unexpected-message queue.
@@ -297,8 +306,7 @@ class Engine:
     def keep(self, arrival: IncomingMessage) -> None:
         """Take a message that no posted receive gets."""
         if arrival.mode == Mode.READY:
-            lines = self.home.ready_sends_at(arrival.origin, arrival.context, arrival.tag)
-            sent = f", sent at {' or '.join(lines)}," if lines else ""
+            sent = _sent_at(self.home.ready_sends_at(arrival.origin, arrival.context, arrival.tag))
             self.fail(
                 MpiError(
                     ErrorClass.ERR_OTHER,
@@ -332,10 +340,11 @@ class Engine:
     def received(self, receive: Receive) -> None:
         """Take note that all that was wanted of a message is in its receive's buffer."""
         if receive.nbytes > receive.room:
+            sent = _sent_at(self.home.sends_at(receive.source, receive.context, receive.tag)) or ","
             receive.error = MpiError(
                 ErrorClass.ERR_TRUNCATE,
-                f"the message of {receive.nbytes} bytes from rank {receive.source}, tag {receive.tag}, is longer than "
-                f"the buffer of its receive, which has {len(receive.data)}; the rest of it is lost",
+                f"the message of {receive.nbytes} bytes from rank {receive.source}, tag {receive.tag}{sent} is longer "
+                f"than the buffer of its receive, which has {len(receive.data)}; the rest of it is lost",
             )
         digest_log = self.digest_log
         if digest_log is not None:
@@ -370,9 +379,13 @@ class Engine:
         """Return how many messages matched probes have taken out that were not received."""
         return self._extracted
 
-    def unexpected_in(self, context: int) -> list[tuple[int, int]]:
-        """Return source and tag of each of them in a context, in their order."""
-        return [(each.source, each.tag) for each in self._unexpected.get(context, ())]
+    def unexpected_messages(self) -> Counter[tuple[int, int, int, int]]:
+        """Return how many of them there are of each context, sender in the world, sender in the context, and tag."""
+        return Counter(
+            (context, each.origin, each.source, each.tag)
+            for context, found in self._unexpected.items()
+            for each in found
+        )
 
     def unexpected_counts(self) -> dict[int, int]:
         """Return how many of them there are in each context that has some."""
@@ -381,10 +394,6 @@ class Engine:
     def unexpected_by(self) -> Counter[tuple[int, int]]:
         """Return how many of them have come from each rank of the world, by each tag, whatever their context."""
         return Counter((each.origin, each.tag) for found in self._unexpected.values() for each in found)
-
-    def unexpected_elsewhere(self, context: int) -> int:
-        """Return how many of them are in other contexts."""
-        return self.unexpected() - len(self._unexpected.get(context, ()))
 
     def balance(self) -> int:
         """Return how many messages this rank has sent more than have come to it; over all ranks those on their way."""
@@ -413,3 +422,8 @@ class Engine:
         transfer.over = self._ended = True
         if self.schedules:
             self.notify()
+
+
+def _sent_at(lines: Sequence[str]) -> str:
+    """Return the lines that a message may have been sent at, in words."""
+    return f", sent at {' or '.join(lines)}," if lines else ""

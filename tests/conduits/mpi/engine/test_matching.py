@@ -43,6 +43,8 @@ class FakePort:
     def ready_sends_at(self, source, context, tag):
         return ()
 
+    sends_at = ready_sends_at
+
 
 class NoDevice(Device):
     """Sends are kept; nothing comes but what a test brings."""
