@@ -297,6 +297,7 @@ class Barrier:
         self.there: dict[Edge, int] = {}
         self._parity = 0
         self._waiting = False  # a task of this rank waits for the phase
+        self._tried = False  # barrier_try has ended the last one
         self.called = ""
         self.notified_at: SourceLine | None = None
         self._come = 0  # how often this rank has notified
@@ -412,13 +413,15 @@ class Barrier:
             self._waiting = False
         if phase.done:
             self._end(call, id)
+            self._tried = True
         return phase.done
 
     def _enter(self, call: str) -> Phase:
         phase, word = self.phases[self._parity], self._barriers.rank_word
         if not phase.notified:
+            over = ", since barrier_try, which returned True, has ended its last barrier" if self._tried else ""
             raise conduit.BadRequest(
-                f"{call}: this {word} has not notified; call barrier_notify first, or barrier for both"
+                f"{call}: this {word} has not notified{over}; call barrier_notify first, or barrier for both"
             )
         if self._waiting:
             raise conduit.BadRequest(f"{call}: another task of this {word} waits for this barrier; let one task do it")
@@ -428,6 +431,7 @@ class Barrier:
     def _end(self, call: str, id: int | None) -> None:
         phase, consensus = self.phases[self._parity], self.phases[self._parity].consensus
         self.phases[self._parity] = Phase()
+        self._tried = False
         self._parity ^= 1
         word = self._barriers.rank_word
         advice = f"give the same id on every {word}, or None"

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import signal
 import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -153,22 +154,22 @@ def _measured(
         _hand_over(_run(program, attrs.evolve(options, ranks=None), specs[int(part)], plans[int(part)], console))
         return
     processes.warn_of_copies(specs)
-    for number, (spec, plan) in enumerate(zip(specs, plans, strict=True)):
-        in_processes = processes.wanted(spec)
-        run = (
-            _in_processes(program, options, spec, number, console)
-            if in_processes
-            else _run(program, options, spec, plan, console)
-        )
-        yield run
-        if run.interrupted:
-            raise KeyboardInterrupt
+    with interrupts.terminable():
+        for number, (spec, plan) in enumerate(zip(specs, plans, strict=True)):
+            if processes.wanted(spec):
+                run, ended_by = _in_processes(program, options, spec, number, console)
+            else:
+                run = _run(program, options, spec, plan, console)
+                ended_by = signal.SIGINT if run.interrupted else 0
+            yield run
+            if ended_by:
+                raise interrupts.by_signal(ended_by)
 
 
 def _in_processes(
     program: Program, options: BenchmarkOptions, spec: Spec, number: int, console: Console
-) -> ConduitResults:
-    """Have processes run the benchmark on a conduit, the one of that number, and return their results.
+) -> tuple[ConduitResults, int]:
+    """Have processes run the benchmark on a conduit, the one of that number; return their results and what ended them.
 
     Raises:
         SystemExit: they have failed, and said why.
@@ -181,7 +182,7 @@ def _in_processes(
     if not outcome.interrupted and (outcome.status or not outcome.results):
         raise SystemExit(outcome.status or 1)
     run: ConduitResults = pickle.loads(outcome.results[0])
-    return run
+    return run, outcome.interrupted
 
 
 @contextmanager

@@ -395,7 +395,7 @@ def _in_processes(
     environment = {_PART: str(number), **standard_input.told(), **({_REPORTED: reported_on} if reported_on else {})}
     outcome = processes.start(spec, ranks, environment, words=words)
     if outcome.interrupted:
-        raise KeyboardInterrupt
+        raise interrupts.by_signal(outcome.interrupted)
     if outcome.status or not outcome.results:
         status = outcome.status or int(not outcome.explained)
         if outcome.failed:

@@ -12,6 +12,7 @@ from conduit.core.handlers import WAITS
 _SHOWN = 90
 """Characters of an expression that is to be written in the place of another one."""
 _WAIT = "await {}"
+_NO_WAIT = "a predicate cannot wait: let it look at what this rank has, as ep.segment or what a handler has kept"
 
 
 def instead(around: Sequence[ast.AST], made: str, write: str = _WAIT, *, code: CodeType | None = None) -> str:
@@ -30,6 +31,8 @@ def instead(around: Sequence[ast.AST], made: str, write: str = _WAIT, *, code: C
                 return _in_lambda(function, inside[:number], around[-1])
             case ast.GeneratorExp() as generator:
                 return f"write `{_listed(generator, around[-1])}`, with the brackets{_of_function(inside)}"
+            case ast.FunctionDef(name=name) if _is_predicate(name, inside[0]):
+                return f"{_NO_WAIT}, or write a loop in its place, which may `await`"
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 break
     plain = f"write `{write.replace('{}', made, 1)}`"
@@ -37,6 +40,15 @@ def instead(around: Sequence[ast.AST], made: str, write: str = _WAIT, *, code: C
         return plain + _of_function(inside)
     waits = code is None or code.co_flags & WAITS or code.co_name.startswith("<")
     return plain if code is None or waits else plain + _as_async(code.co_name)
+
+
+def _is_predicate(name: str, whole: ast.AST) -> bool:
+    """Say whether a part of the program gives a function of that name to `ep.block_until`."""
+    for node in ast.walk(whole):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="block_until"), args=[ast.Name(id=given), *_]) if given == name:
+                return True
+    return False
 
 
 def _apart(node: ast.AST, around: Sequence[ast.AST]) -> bool:
@@ -70,10 +82,7 @@ def _in_lambda(function: ast.Lambda, outside: Sequence[ast.AST], call: ast.AST) 
         case ast.Call(func=ast.Attribute(attr="block_until"), args=[first, *_]) if first is function:
             test = _Awaiting(call).visit(function.body)
             loop = ast.unparse(ast.UnaryOp(ast.Not(), test))
-            return (
-                "a predicate cannot wait: let it look at what this rank has, as ep.segment or what a handler has kept, "
-                f"or write a loop in its place, `while {loop}: pass`"
-            )
+            return f"{_NO_WAIT}, or write a loop in its place, `while {loop}: pass`"
         case ast.Call(func=ast.Name(id="map"), args=[first, given]) if first is function and len(_names(function)) == 1:
             body = _Awaiting(call).visit(function.body)
             (name,) = _names(function)

@@ -69,6 +69,10 @@ _WAITS = ("wait", "result", "value", "get", "done", "test")
 """What others call it to wait for what is awaited here."""
 _RELEASED = "the payload of a medium message is the handler's until it returns; keep a copy of it: bytes(payload)"
 
+_ONE_OF_MANY = (
+    "take one element of the array, as `a[0]`; where it is the bytes of a number, as `await x.get(...)` returns them, "
+    "write `a.view('i8')[0]`, with the number's dtype, or get it by `await x.get_value(rank, offset)`"
+)
 
 _OF_ANOTHER = re.compile(r"^Argument '(\w+)' has incorrect type \(expected (\w+)\.[\w.]+, got \w+\)$")
 """How a class of a compiled package refuses an argument."""
@@ -105,6 +109,8 @@ def hint(error: BaseException) -> str:
             return too_slow(error)
         case BadRequest():
             return swapped(error, is_ours) or made_handler(error, is_ours) or of_generator(error, is_ours)
+        case TypeError() if re.fullmatch(r"only .* arrays can be converted to Python scalars", str(error)):
+            return _ONE_OF_MANY
         case TypeError():
             return _of_another(error) or misuse(error, is_ours)
         case ValueError() if str(error) == "operation forbidden on released memoryview object":

@@ -208,6 +208,13 @@ def collected() -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
+def by_signal(number: int) -> KeyboardInterrupt:
+    """Return the error of a job that a signal has ended, of Ctrl-C or SIGTERM."""
+    error = KeyboardInterrupt()
+    setattr(error, _ENDED_BY, number)
+    return error
+
+
 def status(error: BaseException) -> int:
     """Return the status of a process that ends by such an error, as a shell counts: 130, and 143 of SIGTERM."""
     return 128 + int(getattr(error, _ENDED_BY, signal.SIGINT))

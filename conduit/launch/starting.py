@@ -66,7 +66,8 @@ class Outcome:
         status: the launcher's exit status, 128 + n where signal n has ended it.
         results: what ranks handed over, in the order of its coming.
         explained: whether a rank has said why the job ended before its time.
-        interrupted: whether Ctrl-C has ended them; some rank has handed over what it had by then.
+        interrupted: the signal, of Ctrl-C or SIGTERM, that has ended them after some rank had handed over what it had;
+            else 0.
         shown: whether it has been shown where the ranks were when a signal ended them.
         kind: what error has ended the job, as a rank has told it; "" of none.
     """
@@ -74,7 +75,7 @@ class Outcome:
     status: int
     results: list[bytes] = attrs.Factory(list)
     explained: bool = False
-    interrupted: bool = False
+    interrupted: int = 0
     shown: bool = False
     kind: str = ""
 
@@ -125,12 +126,12 @@ def start(
 
 
 def _end_as_asked(number: int, outcome: Outcome) -> None:
-    """Raise what a signal stands for, unless it is Ctrl-C and some rank has handed over what it had."""
+    """Raise what a signal stands for, unless some rank has handed over what it had."""
+    if outcome.results:
+        outcome.interrupted = number
+        return
     if number != signal.SIGINT:
         raise SystemExit(128 + number)
-    if outcome.results:
-        outcome.interrupted = True
-        return
     pressed = KeyboardInterrupt()
     if outcome.shown:
         interrupts.told(pressed)

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
-from conduit.errors import ConduitError
-
 
 class RunningTimer(Protocol):
     """What the kernel sees of a timer, which is a `conduit.sim.timer.Timer`.
@@ -41,7 +39,7 @@ def error_of(error: BaseException, action: Any) -> BaseException:
     """Return what an event has raised; where nothing could be called, what to write instead."""
     if callable(action):
         return error
-    return ConduitError(
+    return TypeError(
         f"an event is to call {action!r}; kernel.at(when, f, x) calls f(x) then, and kernel.at(when, f(x)) calls it "
         "now; `python -X dev -m conduit ...` shows the line that schedules it"
     )

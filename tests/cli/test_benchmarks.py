@@ -259,7 +259,8 @@ def test_two_results_in_one_file_are_refused(command, tmp_path, first, second):
 
 
 @pytest.mark.parametrize("repeat", [1, 2])
-def test_ctrl_c_prints_the_rows_so_far(command, tmp_path, monkeypatch, repeat):
+@pytest.mark.parametrize(("number", "ended"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_prints_the_rows_so_far(command, tmp_path, monkeypatch, number, ended, repeat):
     """Those that every rank has measured; of several runs the ones that are whole."""
     begun = 0
 
@@ -267,13 +268,13 @@ def test_ctrl_c_prints_the_rows_so_far(command, tmp_path, monkeypatch, repeat):
         nonlocal begun
         begun += 1
         if begun == 3 + 4 * (repeat - 1):
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
 
     monkeypatch.setattr(Progress, "advance", advance)
     path = tmp_path / "out.json"
     words = ["--sections", "A", "--iterations", "1", "--repeat", str(repeat), "--json", str(path)]
     status, out, err = command("testam", "--conduit", "loggp", *words, "--conduit", "sci")
-    assert status == 130
+    assert status == ended
     assert err == f"wrote {path}\ninterrupted\n"
     assert out.count("AMShort") == (2 if repeat == 1 else 4)
     (found,) = json.loads(path.read_text())

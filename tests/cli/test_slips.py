@@ -613,6 +613,18 @@ LINES = {
         "Token has no reply; write `token.reply_short(handler, *args)`, with bytes `token.reply_medium(handler, "
         "payload, *args)`"
     ),
+    EXTENDED + "int(await x.get(0, 0, 8))": (
+        "take one element of the array, as `a[0]`; where it is the bytes of a number, as `await x.get(...)` returns "
+        "them, write `a.view('i8')[0]`, with the number's dtype, or get it by `await x.get_value(rank, offset)`"
+    ),
+    EXTENDED + "await x.barrier_notify()\n    while not await x.barrier_try(): pass\n    await x.barrier_wait()": (
+        "x.barrier_wait: this rank has not notified, since barrier_try, which returned True, has ended its last "
+        "barrier; call barrier_notify first, or barrier for both"
+    ),
+    EXTENDED + "def come():\n        x.get_nb(0, 0, 8)\n        return False\n    await ep.block_until(come)": (
+        "was called but never awaited, so it did nothing; a predicate cannot wait: let it look at what this rank "
+        "has, as ep.segment or what a handler has kept, or write a loop in its place, which may `await`"
+    ),
     EXTENDED + "await x.exscan(1)": (
         "Extended has no exscan; x.scan counts this rank in: write `await x.scan(array) - array` for the sum of those "
         "before it"

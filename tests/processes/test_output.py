@@ -121,7 +121,8 @@ if os.environ.get("PMI_RANK") == "0":
 
 
 @pytest.mark.slow
-def test_ctrl_c_prints_the_rows_that_processes_have_measured_so_far(shell):
+@pytest.mark.parametrize(("number", "ended"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_prints_the_rows_that_processes_have_measured_so_far(shell, number, ended):
     shell.file(TELLS_HOW_FAR, "sitecustomize.py")
     shell.environment["PYTHONPATH"] = str(shell.folder)
     words = ["--conduit", MPI, "--iterations", "200", "--json", "found.json", "--conduit", "sci"]
@@ -131,9 +132,9 @@ def test_ctrl_c_prints_the_rows_that_processes_have_measured_so_far(shell):
         line = process.stdout.readline()
         assert line, process.stderr.read()
         begun += line == "begins a row\n"
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     done = shell.end(process)
-    assert (done.status, done.err) == (130, "wrote found.json\ninterrupted\n")
+    assert (done.status, done.err) == (ended, "wrote found.json\ninterrupted\n")
     rows = sum("AMShort" in line for line in done.lines)
     assert rows >= 2
     (found,) = json.loads((shell.folder / "found.json").read_text())  # on sci it has not begun

@@ -318,10 +318,12 @@ def test_an_event_that_nothing_can_call(monkeypatch, schedule):
         begin_pass(self)
 
     monkeypatch.setattr(LoggpTransport, "begin_pass", begin)
-    refused(
+    message = (
         r"\Aan event is to call 3; kernel\.at\(when, f, x\) calls f\(x\) then, and kernel\.at\(when, f\(x\)\) calls it "
         r"now; `python -X dev -m conduit \.\.\.` shows the line that schedules it\Z"
     )
+    with pytest.raises(TypeError, match=message):
+        conduit.run(main, conduit="loggp")
 
 
 def test_an_event_that_exits(monkeypatch):

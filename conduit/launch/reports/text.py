@@ -177,7 +177,7 @@ class _Text:
 
     def _merged(self, ranks: Sequence[RankRecord]) -> list[str]:
         """Return the lines of ranks that differ in peers and times alone."""
-        lines = [self._merged_task(found) for found in _by_shape(ranks)] or [ranks[0].stage]
+        lines = [self._merged_task(found) for found in _by_shape(ranks)] or [_stage(ranks)]
         alike = len({tuple(map(pattern, rank.notes)) for rank in ranks}) == 1
         if waiting := not_handled(ranks, noted=alike):
             lines.append(waiting)
@@ -195,7 +195,7 @@ class _Text:
             owners = sorted({rank.rank for rank, _ in found})
             lines.append(f"{counted(owners)}: {self._merged_task(found)}")
         idle = _alike([rank for rank in ranks if not rank.tasks], shape)
-        lines += [f"{counted([rank.rank for rank in bucket])}: {bucket[0].stage}" for bucket in idle]
+        lines += [f"{counted([rank.rank for rank in bucket])}: {_stage(bucket)}" for bucket in idle]
         waiting = [rank for rank in ranks if not_handled([rank])]
         if waiting:
             lines.append(f"{counted([rank.rank for rank in waiting])}: {not_handled(waiting)}")
@@ -203,7 +203,8 @@ class _Text:
 
     def _merged_task(self, found: Sequence[tuple[RankRecord, TaskRecord]]) -> str:
         rank, task = found[0]
-        where = _where(rank, task)
+        ranks = [rank for rank, _ in found]
+        where = _stage(ranks) if task.place is None and rank.serving else _where(rank, task)
         if task.wait is None:
             return _doing(where, task)
         each = [task.wait for _, task in found if task.wait is not None]
@@ -272,6 +273,11 @@ def _owner(ranks: Sequence[int]) -> str:
 
 def _indented(owner: str, lines: Sequence[str]) -> list[str]:
     return [f"{owner}: {lines[0]}", *(f"    {line}" for line in lines[1:])]
+
+
+def _stage(ranks: Sequence[RankRecord]) -> str:
+    """Return how far several ranks are."""
+    return ranks[0].stage if len(ranks) == 1 else ranks[0].stage.replace("its main", "the main of each", 1)
 
 
 def _where(rank: RankRecord, task: TaskRecord) -> str:
