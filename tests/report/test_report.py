@@ -612,6 +612,16 @@ def test_links_that_are_taken_alike_are_in_the_order_of_their_numbers():
     assert [use.name for use in profile(recording).links][:3] == ["bus 1", "bus 2", "bus 10"]
 
 
+@pytest.mark.parametrize(("count", "which"), [(12, "Links"), (13, "The 12 busiest of 13 links")])
+def test_the_picture_of_links_says_of_how_many_it_shows_some(count, which):
+    recording = reported(talk, ranks=3, conduit="loggp").recording
+    found = profile(recording)
+    for number in range(count - len(found.links)):
+        recording.carried(f"bus {number}", 0, recording.length, 1)
+    (links,) = (each for each in drawings(recording, profile(recording)) if each.name == "links")
+    assert links.title == f"{which} and engines: how long they were taken"
+
+
 def test_the_timeline_says_what_its_stretches_show(reports, capsys):
     page = (reports("good", capsys)[1] / "report.html").read_text()
     assert "<figcaption>Each of 400 stretches shows what filled most of it: what alternates faster looks like" in page

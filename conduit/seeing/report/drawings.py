@@ -139,7 +139,8 @@ def _links(found: Profile) -> Picture:
     shown = found.links[:_MOST_LINKS]
     values = tuple(100 * use.busy / found.working for use in shown)
     panel = BarPanel(x_label="% of the time after the start", names=tuple(use.name for use in shown), values=(values,))
-    return Picture(name="links", title="Links and engines: how long they were taken", panels=(panel,))
+    which = f"The {len(shown)} busiest of {len(found.links)} links" if found.links[_MOST_LINKS:] else "Links"
+    return Picture(name="links", title=f"{which} and engines: how long they were taken", panels=(panel,))
 
 
 def account_row(account: Account) -> list[float]:
