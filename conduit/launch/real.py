@@ -11,6 +11,7 @@ from conduit.contract import JobSetup
 from conduit.launch import reports
 from conduit.launch.job import TaskJob, placed
 from conduit.launch.life import Main
+from conduit.launch.loops import advice_on_interrupt
 from conduit.launch.messages import MessageRank
 from conduit.launch.observing import refuse_observers
 from conduit.launch.registry import Spec
@@ -88,4 +89,4 @@ class RealJob:
 
     def _interrupted(self, error: BaseException) -> None:
         """Note where all ranks were, for who has pressed Ctrl-C because nothing seemed to happen."""
-        reports.note_interrupt(error, self._clock.now, self._job.lives)
+        reports.note_interrupt(error, self._clock.now, self._job.lives, advice=advice_on_interrupt(error))

@@ -19,6 +19,7 @@ from conduit.launch.failing import failure_of
 from conduit.launch.interrupts import AFTER_CTRL_C
 from conduit.launch.job import TaskJob, placed
 from conduit.launch.life import Main
+from conduit.launch.loops import advice_on_interrupt
 from conduit.launch.mains import JobMains
 from conduit.launch.messages import MessageRank
 from conduit.launch.observing import tell_end
@@ -206,7 +207,7 @@ class SimulatedJob:
 
     def _interrupted(self, error: BaseException) -> None:
         """Note where all ranks were, for who has pressed Ctrl-C because nothing seemed to happen."""
-        reports.note_interrupt(error, self.kernel.now, self._job.lives, loop=kernel.__file__)
+        reports.note_interrupt(error, self.kernel.now, self._job.lives, kernel.__file__, advice_on_interrupt(error))
 
     def _failed(self, error: BaseException, rank: int) -> None:
         """Note where a rank's program was as its network failed, which no line of it has done."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import attrs
+
 from conduit.launch.life import Life
 from conduit.launch.reports.explain import explain
 from conduit.launch.reports.gather import broken_off, gather
 from conduit.launch.reports.text import brief
 
 
-def note_interrupt(error: BaseException, now: int, lives: Sequence[Life], loop: str = "") -> None:
+def note_interrupt(error: BaseException, now: int, lives: Sequence[Life], loop: str = "", advice: str = "") -> None:
     """Note on the interrupt of a job where its ranks were; calls nothing of the program.
 
     Args:
@@ -18,9 +20,15 @@ def note_interrupt(error: BaseException, now: int, lives: Sequence[Life], loop: 
         now: the time of the job in picoseconds.
         lives: those of all ranks.
         loop: see `broken_off`.
+        advice: what to do about the line that ran, where that is known.
     """
     broken = broken_off(error, loop)
     ranks = gather(lives, interrupted=True, broken_off=broken)
+    if advice:
+        ranks = [
+            attrs.evolve(rank, advice=(*rank.advice, advice)) if any(task.ran for task in rank.tasks) else rank
+            for rank in ranks
+        ]
     what = "" if broken is None else f"what ran was {broken.line}"
     if broken is not None and broken.rank is not None:
         what += f", of rank {broken.rank}"
