@@ -296,20 +296,34 @@ def into_bytes(error: BaseException, ours: Callable[[object], bool]) -> str:
         return ""
     if isinstance(error, OverflowError) and not _stores_text(failed, place):
         return ""
+    given = _stored(failed, place)
     text = ".encode()" if re.search(r": '", str(error)) or _stores_text(failed, place) is str else ""
+    data = "data" if given is None or len(ast.unparse(given)) > written.SHOWN else ast.unparse(given)
+    match place:
+        case ast.Subscript(value=ast.Attribute(value=ast.Attribute() as port, attr="segment")) if port.attr == "port":
+            stored = f"{ast.unparse(port)}.memory.write(offset, {data})"
+            return f"a transport stores by the memory of its port: write `{stored}`"
     return (
         f"{ast.unparse(place.value)} is an array of numbers: write `{ast.unparse(place)} = "
-        f"numpy.frombuffer(data{text}, 'u1')`"
+        f"numpy.frombuffer({data}{text}, 'u1')`"
     )
 
 
 def _stores_text(failed: ProgramNode, place: ast.Subscript) -> type | None:
     """Return whether a line stores a str or bytes, of digits say, in a part of an array; None: something else."""
+    given = _stored(failed, place)
+    if given is None:
+        return None
+    value = given.value if isinstance(given, ast.Constant) else failed.value(given)
+    return next((kind for kind in (str, bytes) if isinstance(value, kind)), None)
+
+
+def _stored(failed: ProgramNode, place: ast.Subscript) -> ast.expr | None:
+    """Return what a line stores in a part of an array, None where that is not known."""
     for each in written.nodes(failed.frame.f_code):
         match each:
             case ast.Assign(targets=[ast.Subscript() as target], value=given) if target.lineno == place.lineno:
-                value = given.value if isinstance(given, ast.Constant) else failed.value(given)
-                return next((kind for kind in (str, bytes) if isinstance(value, kind)), None)
+                return given
     return None
 
 

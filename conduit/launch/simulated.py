@@ -188,6 +188,13 @@ class SimulatedJob:
         count = self._network.lost() if isinstance(self._network, SimulatedConduit) else 0
         if not count or any(rank.untellable() for rank in self._ranks):
             return ""
+        if count < 0:
+            were = "was" if count == -1 else "were"
+            return (
+                f"{many(-count, 'message')} more {were} handled than sent: a mistake of the network "
+                f"{self._spec.cls.name!r}, not of the program, as of one that calls then() twice; `python -X dev -m "
+                "conduit ...` names its line"
+            )
         were, them = ("was", "it") if count == 1 else ("were", "them")
         return (
             f"{many(count, 'message')} {were} sent and never handled, and no transport tells of {them}: a mistake of "

@@ -76,6 +76,8 @@ def _of_slots(port: UntoldPort, network: Network) -> tuple[str, str]:
 def lost(network: Network) -> int:
     """Return how many messages were sent, were not handled, and are nowhere: 0 where that is not certain.
 
+    Less than 0: so many more have been handled than sent.
+
     A message may wait in the hardware or with its sender, for a rank that does not poll or on purpose.
     """
     transports = [transport for port in network.ports for transport in port.transports]

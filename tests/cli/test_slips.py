@@ -545,10 +545,10 @@ LINES = {
     ),
     # What is stored where.
     CORE + "ep.segment[:4] = b'abcd'": (
-        "ep.segment is an array of numbers: write `ep.segment[:4] = numpy.frombuffer(data, 'u1')`"
+        "ep.segment is an array of numbers: write `ep.segment[:4] = numpy.frombuffer(b'abcd', 'u1')`"
     ),
     CORE + "ep.segment[:5] = 'hello'": (
-        "ep.segment is an array of numbers: write `ep.segment[:5] = numpy.frombuffer(data.encode(), 'u1')`"
+        "ep.segment is an array of numbers: write `ep.segment[:5] = numpy.frombuffer('hello'.encode(), 'u1')`"
     ),
     WINDOW + "import numpy as np\n    await win.Fence()\n    await win.Put(np.zeros(4), 1)": (
         "conduit.errors.BadRequest: win.Put: target=None, as long as origin, is bytes 0 to 31 of rank 1, whose part "
@@ -618,12 +618,8 @@ LINES = {
         "them, write `a.view('i8')[0]`, with the number's dtype, or get it by `await x.get_value(rank, offset)`"
     ),
     EXTENDED + "await x.barrier_notify()\n    while not await x.barrier_try(): pass\n    await x.barrier_wait()": (
-        "x.barrier_wait: this rank has not notified, since barrier_try, which returned True, has ended its last "
-        "barrier; call barrier_notify first, or barrier for both"
-    ),
-    EXTENDED + "def come():\n        x.get_nb(0, 0, 8)\n        return False\n    await ep.block_until(come)": (
-        "was called but never awaited, so it did nothing; a predicate cannot wait: let it look at what this rank "
-        "has, as ep.segment or what a handler has kept, or write a loop in its place, which may `await`"
+        "conduit.errors.BadRequest: x.barrier_wait: this rank has not notified, since barrier_try, which returned "
+        "True, has ended its last barrier; call barrier_notify first, or barrier for both"
     ),
     EXTENDED + "await x.exscan(1)": (
         "Extended has no exscan; x.scan counts this rank in: write `await x.scan(array) - array` for the sum of those "
@@ -760,10 +756,10 @@ LINES = {
         "or another function of no arguments, `lambda: ...`, which is called again and again"
     ),
     CORE + "ep.segment[:8] = b'12345678'": (
-        "ep.segment is an array of numbers: write `ep.segment[:8] = numpy.frombuffer(data, 'u1')`"
+        "ep.segment is an array of numbers: write `ep.segment[:8] = numpy.frombuffer(b'12345678', 'u1')`"
     ),
     CORE + "text = '12345678'\n    ep.segment[:8] = text": (
-        "ep.segment is an array of numbers: write `ep.segment[:8] = numpy.frombuffer(data.encode(), 'u1')`"
+        "ep.segment is an array of numbers: write `ep.segment[:8] = numpy.frombuffer(text.encode(), 'u1')`"
     ),
     CORE + "def g(token): token.reply_short(token.rank, h, 1)\n    await ep.attach(g)\n    "
     "await ep.request_short(0, g)": (

@@ -66,6 +66,11 @@ UNAWAITED = {
         + "a predicate cannot wait: let it look at what this rank has, as ep.segment or what a handler has kept, or "
         "write a loop in its place, `while not await x.get_value(0, 0): pass`"
     ),
+    EXTENDED + "def come():\n        x.get_nb(0, 0, 8)\n        return False\n    await ep.block_until(come)": (
+        NEVER.format("x.get_nb(0, 0, 8)", 5)
+        + "a predicate cannot wait: let it look at what this rank has, as ep.segment or what a handler has kept, or "
+        "write a loop in its place, which may `await`"
+    ),
     # In a generator, which with `await` would be none that can be read.
     EXTENDED + "sum(x.get_value(r, 0) for r in range(2))": (
         NEVER.format("x.get_value(r, 0)", 4) + "write `[await x.get_value(r, 0) for r in range(2)]`, with the brackets"

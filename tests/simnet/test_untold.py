@@ -1,5 +1,7 @@
 """A network that does not tell a polling rank what has come hangs it: the report says that this is the network's."""
 
+import re
+
 import pytest
 import trio
 
@@ -195,6 +197,25 @@ def test_a_message_that_is_lost_beside_a_rank_that_does_not_poll_is_not_certain(
 
     monkeypatch.setattr(Tincan, "arrive", lose("arrive"), raising=False)
     assert broken(monkeypatch, nothing, main) == ""
+
+
+def test_messages_that_are_sent_once_and_handled_twice(monkeypatch):
+    def arrive(self, *args):
+        LoggpTransport.arrive(self, *args)
+        LoggpTransport.arrive(self, *args)
+
+    async def main(ep):
+        await ep.attach(note)
+        if ep.rank:
+            await ep.block_until(lambda: False)
+        await ep.request_short(1, note)
+
+    monkeypatch.setattr(Tincan, "arrive", arrive, raising=False)
+    assert re.fullmatch(
+        r" \(\d messages? more (was|were) handled than sent: a mistake of the network 'loggp', not of the program, as "
+        r"of one that calls then\(\) twice; `python -X dev -m conduit \.\.\.` names its line\)",
+        broken(monkeypatch, nothing, main),
+    )
 
 
 def test_messages_that_take_has_dropped(monkeypatch):
