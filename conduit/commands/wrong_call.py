@@ -29,6 +29,9 @@ _RANKS = frozenset({"--threads", "--nprocs", "--np", "--pes", "--processes"})
 _ARGUMENT = re.compile(r"\b(conduit|ranks|ranks_per_host|segment|time_limit|stall_limit)=('[^']*'|[\w.+-]*\w)")
 """An argument of `conduit.run` as its refusals name it."""
 
+_BY_WORD = frozenset({"conform", "list", "raw", "show"})
+"""Commands that take conduits without an option."""
+
 _SHORT = {"-c": "--conduit"}
 """What other programs have a letter for."""
 
@@ -55,8 +58,16 @@ def explain(name: str, error: CycloptsError) -> str:
     if isinstance(error, UnknownCommandError):
         return f"conduit: {_no_command(name, error)}"
     text, remedy = _text(error)
+    if name in _BY_WORD and isinstance(error, UnknownOptionError):
+        remedy = _without_option(error)
     own = _of_the_program(error) if name == "run" and isinstance(error, UnknownOptionError) else ""
     return f"conduit {name}: {text}; {remedy or f'see conduit {name} --help'}{own}"
+
+
+def _without_option(error: UnknownOptionError) -> str:
+    """Return the call without `--conduit`, "" where it has none."""
+    words = [word.removeprefix("--conduit=") for word in error.root_input_tokens or [] if word != "--conduit"]
+    return f"write conduit {join(words)}" if words != list(error.root_input_tokens or []) else ""
 
 
 def _of_the_program(error: UnknownOptionError) -> str:

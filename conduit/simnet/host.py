@@ -24,7 +24,8 @@ def _ticks(host: object, field: attrs.Attribute[int], value: int) -> None:
     """Refuse what is no number of picoseconds: times are added up as integers."""
     if not isinstance(value, int) or value < 0:
         raise BadRequest(
-            f"HostModel: {field.name}={value} is no int of picoseconds; use conduit.sim.units.ps(seconds) or round"
+            f"HostModel: {field.name}={value} is no int of picoseconds from 0 on; use conduit.sim.units.ps(seconds) or "
+            "round"
         )
 
 

@@ -179,7 +179,7 @@ class SimulatedConduit(Conduit):
             raise ConduitError(f"{name} has no miss_ps; set it to what one poll costs that finds nothing, picoseconds")
         if not isinstance(miss, int) or miss < 0:
             raise ConduitError(
-                f"{name}.miss_ps={miss} is no int of picoseconds; use conduit.sim.units.ps(seconds) or round"
+                f"{name}.miss_ps={miss} is no int of picoseconds from 0 on; use conduit.sim.units.ps(seconds) or round"
             )
         return transport
 

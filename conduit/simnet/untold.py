@@ -69,7 +69,10 @@ def _of_slots(port: UntoldPort, network: Network) -> tuple[str, str]:
         if waiting.slot is not None:
             return name, "has freed a request slot outside of a pass and not called port.notify() then"
         if not network.under_way and all(map(_polls, network.ports)):
-            return name, "has not freed a request slot, although all messages of the job have been handled"
+            return name, (
+                "has no request slot to give, although all messages of the job have been handled: acquire() returned "
+                "None"
+            )
     return NOTHING
 
 

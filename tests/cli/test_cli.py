@@ -120,6 +120,11 @@ def test_version(command):
             ["show", "ethernet100"],
             "conduit show: there is no conduit 'ethernet100' (did you mean loggp:set=ethernet100?)",
         ),
+        (["raw", "--conduit", "sci"], "conduit raw: has no option --conduit; write conduit raw sci\n"),
+        (
+            ["show", "--conduit=sci:slots=4"],
+            "conduit show: has no option --conduit=sci:slots=4; write conduit show sci",
+        ),
         (["testam", "--rank", "2"], "conduit testam: has no option --rank (did you mean --ranks?); see conduit testam"),
         (
             ["run", "x.py", "--threads", "4"],

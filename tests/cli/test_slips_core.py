@@ -67,7 +67,8 @@ UNAWAITED = {
         "write a loop in its place, `while not await x.get_value(0, 0): pass`"
     ),
     EXTENDED + "def come():\n        x.get_nb(0, 0, 8)\n        return False\n    await ep.block_until(come)": (
-        NEVER.format("x.get_nb(0, 0, 8)", 5)
+        "conduit.errors.BadRequest: "
+        + NEVER.format("x.get_nb(0, 0, 8)", 5)
         + "a predicate cannot wait: let it look at what this rank has, as ep.segment or what a handler has kept, or "
         "write a loop in its place, which may `await`"
     ),

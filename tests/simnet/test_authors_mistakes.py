@@ -113,7 +113,7 @@ class Abstract(Transport):
         (lambda port, network: None, r"^Loggp\.make_transport returned None; return a Transport$"),
         (Bare, r"^Bare\.__init__ has not called super\(\)\.__init__\(port\)$"),
         (Costless, r"^Costless has no miss_ps; set it to what one poll costs that finds nothing, picoseconds$"),
-        (Fractional, r"^Fractional\.miss_ps=0\.5 is no int of picoseconds; use conduit\.sim\.units\.ps"),
+        (Fractional, r"^Fractional\.miss_ps=0\.5 is no int of picoseconds from 0 on; use conduit\.sim\.units\.ps"),
     ],
 )
 def test_a_transport_that_is_not_ready(monkeypatch, transport, message):
@@ -199,7 +199,9 @@ def test_costs_of_a_host_that_are_no_whole_picoseconds():
     HostModel(**costs)
     for name in ("copy_call_ps", "line_ps", "poll_ps", "message_ps"):
         for wrong in (0.5, 1.0, -1, None):
-            with pytest.raises(ValueError, match=rf"^HostModel: {name}={wrong} is no int of picoseconds; use"):
+            with pytest.raises(
+                ValueError, match=rf"^HostModel: {name}={wrong} is no int of picoseconds from 0 on; use"
+            ):
                 HostModel(**costs | {name: wrong})
     for name in ("copy_bytes_per_s", "flops_per_s"):
         for wrong in (0, -1.0, float("nan")):

@@ -124,7 +124,8 @@ def test_messages_beside_a_rank_that_does_not_poll_are_not_certain(monkeypatch):
 
 def test_slots_that_are_never_freed(monkeypatch):
     assert broken(monkeypatch, unfreed, ring, 20) == (
-        " (Tincan on ranks 0-2 has not freed a request slot, although all messages of the job have been handled"
+        " (Tincan on ranks 0-2 has no request slot to give, although all messages of the job have been handled: "
+        "acquire() returned None"
         f"{OF_NETWORK}"
     )
 
