@@ -67,7 +67,7 @@ def explain(name: str, error: CycloptsError) -> str:
 def _without_option(error: UnknownOptionError) -> str:
     """Return the call without `--conduit`, "" where it has none."""
     words = [word.removeprefix("--conduit=") for word in error.root_input_tokens or [] if word != "--conduit"]
-    return f"write conduit {join(words)}" if words != list(error.root_input_tokens or []) else ""
+    return f"write conduit {join(words)}" if words[1:] and words != list(error.root_input_tokens or []) else ""
 
 
 def _of_the_program(error: UnknownOptionError) -> str:
