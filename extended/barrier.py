@@ -297,7 +297,7 @@ class Barrier:
         self.there: dict[Edge, int] = {}
         self._parity = 0
         self._waiting = False  # a task of this rank waits for the phase
-        self._tried = False  # barrier_try has ended the last one
+        self._tried = -1  # how often this rank had notified when barrier_try ended a phase
         self.called = ""
         self.notified_at: SourceLine | None = None
         self._come = 0  # how often this rank has notified
@@ -413,13 +413,17 @@ class Barrier:
             self._waiting = False
         if phase.done:
             self._end(call, id)
-            self._tried = True
+            self._tried = self._come
         return phase.done
 
     def _enter(self, call: str) -> Phase:
         phase, word = self.phases[self._parity], self._barriers.rank_word
         if not phase.notified:
-            over = ", since barrier_try, which returned True, has ended its last barrier" if self._tried else ""
+            over = (
+                ", since barrier_try, which returned True, has ended its last barrier"
+                if self._tried == self._come
+                else ""
+            )
             raise conduit.BadRequest(
                 f"{call}: this {word} has not notified{over}; call barrier_notify first, or barrier for both"
             )
@@ -431,7 +435,6 @@ class Barrier:
     def _end(self, call: str, id: int | None) -> None:
         phase, consensus = self.phases[self._parity], self.phases[self._parity].consensus
         self.phases[self._parity] = Phase()
-        self._tried = False
         self._parity ^= 1
         word = self._barriers.rank_word
         advice = f"give the same id on every {word}, or None"

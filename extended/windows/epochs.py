@@ -14,7 +14,7 @@ from extended.windows.constants import MODE
 from extended.windows.errors import WindowError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from extended.windows.calls import Call
 
@@ -89,6 +89,11 @@ class Epochs:
         last = self.fence or closed or self._last_fence
         return f"the calls of all on the window of {self._made}", "" if last is None else f"the last {last}"
 
+    @property
+    def window(self) -> str:
+        """What the window is called in reports."""
+        return f"the window of {self._made}"
+
     def alive(self, call: Call) -> None:
         """Refuse every call on a window that was freed, whether or not others are checked.
 
@@ -116,7 +121,8 @@ class Epochs:
             if rank not in self.started:
                 self._refuse(
                     call,
-                    f"rank {rank} is not in the group of {self.start}, which has {_ranks(self.started)}; name it there",
+                    f"rank {rank} is not in the group of {self.start}, which has {ranks_text(self.started)}; "
+                    "name it there",
                 )
             return Epoch.START
         if self.fence is not None and not self.locks:
@@ -347,5 +353,6 @@ class Epochs:
         self._none_open(call)
 
 
-def _ranks(ranks: tuple[int, ...]) -> str:
+def ranks_text(ranks: Sequence[int]) -> str:
+    """Name ranks."""
     return f"ranks {', '.join(map(str, ranks))}" if len(ranks) != 1 else f"rank {ranks[0]}"

@@ -20,7 +20,7 @@ import trio
 from extended.reporting import IN_ONE_ORDER, RANK
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from conduit import Endpoint, Token
     from extended import Extended
@@ -43,7 +43,9 @@ class WindowHold:
         word: where in its segment the words are.
         slot: of the window here.
         shared: whether others may have it too.
+        window: what the window is called in reports.
         taken: file and line of the call, for the report of a deadlock.
+        task: that has made it.
         held: whether this rank has it.
         place: in the queue, while it has one.
     """
@@ -52,9 +54,16 @@ class WindowHold:
     word: int
     slot: int
     shared: bool
+    window: str = "a window"
     taken: str = ""
+    task: trio.lowlevel.Task | None = None
     held: bool = False
     place: Place | None = None
+
+    @property
+    def title(self) -> str:
+        """What reports call it, on all ranks the same."""
+        return f"the lock of rank {self.home}'s part of {self.window}"
 
 
 @attrs.define(eq=False)
@@ -106,11 +115,21 @@ class WindowLocks:
 
     # ----------------------------------------------------------------------------------------------- taking and giving
 
-    def tell(self, sink: ReportSink) -> None:
-        """Tell which locks this rank has."""
+    def tell(self, sink: ReportSink, windows: Mapping[str, int]) -> None:
+        """Tell which locks this rank has, and which it waits for.
+
+        Args:
+            sink: who is told.
+            windows: how many windows of this rank are called the same in reports; locks of such cannot be told apart.
+        """
         for hold in self._had:
             shared = "shared" if hold.shared else "exclusive"
             sink.note(f"holds the {shared} lock of rank {hold.home}'s part of a window, taken at {hold.taken}")
+            if hold.task is not None and windows[hold.window] == 1:
+                sink.holds(hold.task, hold.title, hold.taken)
+        for place in self._places.values():
+            if not (place.left or place.hold.held) and windows[place.hold.window] == 1:
+                sink.wants(place.hold.title)
         if self._had and any(not (place.left or place.hold.held) for place in self._places.values()):
             sink.advise(IN_ONE_ORDER.format(RANK))
 

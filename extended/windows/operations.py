@@ -378,7 +378,10 @@ class Operations:
     async def lock(self, rank: int, what: str, *, shared: bool) -> None:
         """Take the lock of a rank; cancelled, it leaves the queue."""
         file, line = program_line()
-        hold = WindowHold(self._shape.members[rank].rank, self._shape.word, self._slot, shared, f"{file}:{line}")
+        hold = WindowHold(
+            self._shape.members[rank].rank, self._shape.word, self._slot, shared, self._epochs.window, f"{file}:{line}",
+            trio.lowlevel.current_task(),
+        )  # fmt: skip
         self._holds[rank] = hold
         try:
             await self._service.locks.take(hold, what)

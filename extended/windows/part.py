@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from extended.windows.epochs import ranks_text
 from extended.windows.errors import WindowError
 from extended.windows.records import GET, PUT, Accesses
 
@@ -48,6 +49,17 @@ class Part:
     def elements(self, start: int, count: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
         """Return elements of the memory, which may be at any offset."""
         return self.memory[start : start + count * dtype.itemsize].view(dtype)
+
+    @property
+    def window(self) -> str:
+        """What the window is called in reports."""
+        return self._epochs.window
+
+    def exposed(self) -> str:
+        """Return whom alone the Post that is open lets in, by their ranks of the job; "" where none is."""
+        post, posted = self._epochs.post, self._epochs.posted
+        members = sorted(rank for rank, number in self.ranks.items() if number in posted)
+        return "" if post is None or not members else f"{post} is for {ranks_text(members)} alone"
 
     # ----------------------------------------------------------------------------------------- what conflicts with what
 

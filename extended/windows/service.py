@@ -7,6 +7,7 @@ epochs.  A 64-bit offset travels as two arguments, low word first.
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -123,7 +124,11 @@ class Service:
 
     def _tell(self, told: Any) -> None:
         """Tell what this rank waits for, for the report of a job that gets no further."""
-        self.locks.tell(told)
+        parts = [part for part in self._parts if part is not None]
+        self.locks.tell(told, Counter(part.window for part in parts))
+        for part in parts:
+            if text := part.exposed():
+                told.note(text)
         if not self._attached and self._failed is None:
             told.note(
                 "it makes the first window of the job, for which all ranks attach handlers; let those that make none "

@@ -410,3 +410,17 @@ def test_without_checks_nothing_of_this_is_refused(network):
 
     values = conduit.run(main, ranks=3, conduit=network).values
     assert [(found[6], found[7]) for found in values] == [(1, 0), (0, 1), (0, 1)]
+
+
+def test_a_post_for_other_ranks_is_in_the_report_of_who_waits_for_one():
+    async def main(ep):
+        win = await made(ep)
+        right = (ep.rank + 1) % ep.size
+        await win.Post([right])  # the left one starts
+        await win.Start([right])
+
+    with pytest.raises(conduit.Deadlock) as found:
+        conduit.run(main, ranks=3, conduit="loggp")
+    line = main.__code__.co_firstlineno + 3
+    for rank in range(3):
+        assert f"rank {rank}: win.Post at test_epochs.py:{line} is for rank {(rank + 1) % 3} alone" in str(found.value)

@@ -1,5 +1,7 @@
 """Passive target synchronisation: who has a lock when, what waits for the rank that is locked, cancelled locks."""
 
+import re
+
 import numpy as np
 import pytest
 import trio
@@ -169,7 +171,7 @@ def test_a_lock_that_is_held_for_ever_is_a_deadlock_that_names_the_wait():
         conduit.run(main, conduit="loggp")
     line = main.__code__.co_firstlineno + 3
     held = f"holds the exclusive lock of rank 0's part of a window, taken at test_locks.py:{line}\n"
-    assert str(found.value).count("holds the") == 1
+    assert str(found.value).count("holds the exclusive") == 1
     assert held in f"{found.value}\n"
 
 
@@ -238,3 +240,38 @@ def test_an_exclusive_lock_waits_for_the_accesses_of_lock_all():
 
     left, got = conduit.run(main, conduit="loggp").values
     assert 1e-3 < got < left
+
+
+def test_who_holds_a_lock_and_waits_for_those_that_want_it_is_told_to_release_it():
+    async def main(ep):
+        win = await made(ep)
+        await win.Lock(0)
+        await (await Extended.attach(ep)).barrier()
+        await win.Unlock(0)
+
+    with pytest.raises(conduit.Deadlock) as found:
+        conduit.run(main, ranks=3, conduit="loggp")
+    line = main.__code__.co_firstlineno + 2
+    advice = str(found.value).splitlines()[-1]
+    assert re.fullmatch(
+        r"rank \d holds the lock of rank 0's part of the window of Win\.Allocate at \S*test_locks\.py:\d+ since "
+        rf"\S*test_locks\.py:{line} and waits in a barrier at \S*test_locks\.py:{line + 1} for ranks \d(-|, )\d, which "
+        r"need it first: release it before that call",
+        advice,
+    ), advice
+
+
+def test_a_lock_of_another_window_is_not_what_others_need():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        first, second = await made(ep), await made(ep)
+        if ep.rank == 0:
+            await first.Lock(0)
+            await x.barrier()
+        await second.Lock(0)
+        await x.barrier()
+
+    with pytest.raises(conduit.Deadlock) as found:
+        conduit.run(main, ranks=3, conduit="loggp")
+    assert "holds the exclusive lock" in str(found.value)
+    assert "release it before" not in str(found.value)
