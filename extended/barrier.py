@@ -26,7 +26,7 @@ after D. Hensgen, R. Finkel and U. Manber, Two algorithms for barrier synchroniz
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import conduit
 from extended.barrier_words import WORD, BarrierWords, Edge, packed, parts_of
@@ -417,34 +417,37 @@ class Barrier:
         return phase.done
 
     def _enter(self, call: str) -> Phase:
-        phase, word = self.phases[self._parity], self._barriers.rank_word
-        if not phase.notified:
-            over = (
-                ", since barrier_try, which returned True, has ended its last barrier"
-                if self._tried == self._come
-                else ""
-            )
-            raise conduit.BadRequest(
-                f"{call}: this {word} has not notified{over}; call barrier_notify first, or barrier for both"
-            )
-        if self._waiting:
-            raise conduit.BadRequest(f"{call}: another task of this {word} waits for this barrier; let one task do it")
+        phase = self.phases[self._parity]
+        if not phase.notified or self._waiting:
+            self._refuse_entry(call, phase)
         self._waiting = True
         return phase
+
+    def _refuse_entry(self, call: str, phase: Phase) -> NoReturn:
+        word = self._barriers.rank_word
+        if phase.notified:
+            raise conduit.BadRequest(f"{call}: another task of this {word} waits for this barrier; let one task do it")
+        over = (
+            ", since barrier_try, which returned True, has ended its last barrier" if self._tried == self._come else ""
+        )
+        raise conduit.BadRequest(
+            f"{call}: this {word} has not notified{over}; call barrier_notify first, or barrier for both"
+        )
 
     def _end(self, call: str, id: int | None) -> None:
         phase, consensus = self.phases[self._parity], self.phases[self._parity].consensus
         self.phases[self._parity] = Phase()
         self._parity ^= 1
-        word = self._barriers.rank_word
-        advice = f"give the same id on every {word}, or None"
         if consensus.agreement == Agreement.MISMATCH:
             raise BarrierMismatch(
-                f"{call}: {word}s gave ids {consensus.first} and {consensus.second} to one barrier, this one "
-                f"{phase.id}; {advice}"
+                f"{call}: {self._barriers.rank_word}s gave ids {consensus.first} and {consensus.second} to one barrier, "
+                f"this one {phase.id}; {self._same_id()}"
             )
         if consensus.agreement == Agreement.NAMED and id is not None and id != consensus.first:
-            raise BarrierMismatch(f"{call}: id={id}, but the barrier's id is {consensus.first}; {advice}")
+            raise BarrierMismatch(f"{call}: id={id}, but the barrier's id is {consensus.first}; {self._same_id()}")
+
+    def _same_id(self) -> str:
+        return f"give the same id on every {self._barriers.rank_word}, or None"
 
     # --------------------------------------------------------------------------------------------------------- signals
 
