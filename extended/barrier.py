@@ -440,8 +440,8 @@ class Barrier:
         self._parity ^= 1
         if consensus.agreement == Agreement.MISMATCH:
             raise BarrierMismatch(
-                f"{call}: {self._barriers.rank_word}s gave ids {consensus.first} and {consensus.second} to one barrier, "
-                f"this one {phase.id}; {self._same_id()}"
+                f"{call}: {self._barriers.rank_word}s gave ids {consensus.first} and {consensus.second} to one "
+                f"barrier, this one {phase.id}; {self._same_id()}"
             )
         if consensus.agreement == Agreement.NAMED and id is not None and id != consensus.first:
             raise BarrierMismatch(f"{call}: id={id}, but the barrier's id is {consensus.first}; {self._same_id()}")
