@@ -5,7 +5,7 @@ field says how its text is read:
 
 | type                        | text                                                              |
 |-----------------------------|-------------------------------------------------------------------|
-| `int`                       | `16`                                                              |
+| `int`                       | `16`; a size also with a suffix, `64K` (K, M, G: powers of 2)     |
 | `float`                     | `0.5`, `1e-6`; a time in seconds also with a suffix, `1.5us`      |
 | `bool`                      | `yes`, `no`                                                       |
 | `str`                       | as it stands                                                      |
@@ -358,10 +358,15 @@ def _read_one(kind: Any, text: str) -> object:
     return reader(text)
 
 
+POWERS = {"": 0, "K": 10, "M": 20, "G": 30}
+"""Of 2, by the letter behind a size."""
+
+
 def _read_int(text: str) -> int:
-    if not re.fullmatch(r"[-+]?[0-9][0-9_]*", text):
+    found = re.fullmatch(r"([-+]?[0-9][0-9_]*)([KMG]?)", text)
+    if found is None:
         raise ValueError(text)
-    return int(text)
+    return int(found[1]) << POWERS[found[2]]
 
 
 def read_float(text: str) -> float:

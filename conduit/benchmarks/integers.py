@@ -7,8 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter, Token
 
 from conduit.benchmarks.names import Value
-
-_POWERS = {"": 0, "K": 10, "M": 20, "G": 30}
+from conduit.options import POWERS
 
 
 def _integer(type_: Any, tokens: Sequence[Token]) -> int:
@@ -36,7 +35,7 @@ def _size(type_: Any, tokens: Sequence[Token]) -> int:
     word = tokens[0].value
     found = re.fullmatch(r"([-+]?\d[\d_]*)([KMG]?)", word.upper())
     try:
-        return int(found[1]) << _POWERS[found[2]] if found else int(word)
+        return int(found[1]) << POWERS[found[2]] if found else int(word)
     except ValueError:
         raise ValueError(f"'{word}' is no size; give bytes, or as 64K, 1M, 2G (powers of 2)") from None
 

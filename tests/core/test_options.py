@@ -42,6 +42,8 @@ def read(**texts: str) -> Options:
     [
         ("slots", "4", 4),
         ("slots", "+4", 4),
+        ("torus", "4K", (4096,)),
+        ("torus", "1Mx2G", (1 << 20, 2 << 30)),
         ("latency", "1.5us", 1.5e-6),
         ("latency", "70ns", 70e-9),
         ("latency", "250ps", 250e-12),
@@ -76,6 +78,9 @@ def test_text_is_read_by_the_type_of_its_field(name, text, value):
 @pytest.mark.parametrize(
     ("name", "text", "allowed"),
     [
+        ("slots", "1K", "an integer from 1 to 64"),
+        ("slots", "4k", "an integer from 1 to 64"),
+        ("slots", "K", "an integer from 1 to 64"),
         ("slots", "four", "an integer from 1 to 64"),
         ("slots", "0", "an integer from 1 to 64"),
         ("slots", "65", "an integer from 1 to 64"),
