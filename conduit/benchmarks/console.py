@@ -1,6 +1,7 @@
 """Where commands print their tables."""
 
 import os
+from textwrap import wrap
 
 from rich.console import Console
 from rich.table import Table
@@ -67,13 +68,16 @@ def print_table(console: Console, table: Table) -> None:
 
 
 def _fit(console: Console, table: Table) -> None:
-    """Fold the texts of a table that is wider than its console: the widest columns first, and only between words."""
+    """Fold the texts of a table that is wider than its console: the widest columns first, and only between words.
+
+    Titles are folded too; of a column that is not to be folded they alone are.
+    """
     words, wholes = [], []
     for column in table.columns:
-        texts = [Text.from_markup(str(each)).plain for each in (column.header, *column.cells)]
-        wholes.append(max(map(len, texts)))
-        longest = max((len(word) for text in texts for word in text.split()), default=0)
-        words.append(wholes[-1] if column.no_wrap else longest)
+        title, *cells = [Text.from_markup(str(each)).plain for each in (column.header, *column.cells)]
+        parts = cells if column.no_wrap else [word for text in cells for word in text.split()]
+        wholes.append(max(map(len, (title, *cells))))
+        words.append(max(map(len, (*title.split(), *parts)), default=0))
     _, natural = widths(console, table)
     room = sum(wholes) - (natural - console.width)
     if natural <= console.width or sum(words) > room:
@@ -83,3 +87,5 @@ def _fit(console: Console, table: Table) -> None:
         bound -= 1
     for column, width in zip(table.columns, found, strict=True):
         column.width = width
+        if column.no_wrap:
+            column.header = "\n".join(wrap(str(column.header), width))

@@ -229,3 +229,14 @@ def test_the_tables_of_options_fit_a_narrow_terminal(command, monkeypatch):
     assert status == 0
     assert max(map(len, out.splitlines())) <= 60
     assert "myrinet2000|" in out
+
+
+@pytest.mark.parametrize("columns", ["80", "100", "140"])
+@pytest.mark.parametrize("name", ["origin", "t3e", "sci", "sunfire", "startx", "udp"])
+def test_tables_of_raw_figures_fold_their_titles_and_cut_no_figure(command, monkeypatch, columns, name):
+    monkeypatch.setenv("COLUMNS", columns)
+    lines = command("raw", name).out.splitlines()
+    assert not [line for line in lines if "…" in line or len(line) > int(columns)]
+    figures = {cell for table in json.loads(command("raw", name, "--json", "-").out)["tables"] for row in table["rows"]
+               for cell in row if isinstance(cell, int)}  # fmt: skip
+    assert figures <= {int(word) for line in lines for word in line.split() if word.isdecimal()}
