@@ -23,6 +23,7 @@ from conduit.errors import BadRequest, ConduitError
 from conduit.launch import output
 from conduit.launch.registry import COMMANDS, commands, installed, parse_spec
 from conduit.launch.terminal import writing_for_itself
+from conduit.options import describe
 from conduit.seeing.comparison import (
     BenchmarkResult,
     Difference,
@@ -206,6 +207,14 @@ def _with(spec: str, option: str, value: str) -> str:
     if re.search(rf"[:,]{re.escape(option)}=", spec):
         raise BadRequest(
             f"--sweep {option} and --conduit {spec}, which gives {option} already; leave it out of the spec"
+        )
+    parsed = parse_spec(spec)
+    known = {*parsed.choice, *(each.name for each in describe(parsed.cls.Options))}
+    if option not in known:
+        seeds = "; --repeat N measures with N seeds" if option == "seed" else ""
+        raise BadRequest(
+            f"--sweep {option}: conduit '{spec}' has no such option{like(option, known)}; give one that every conduit "
+            f"of the call has, or ranks, or ranks-per-host{seeds}"
         )
     return parse_spec(f"{spec}{',' if ':' in spec else ':'}{option}={value}").text
 

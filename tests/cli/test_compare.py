@@ -306,7 +306,20 @@ REMEDY = "give a file that --json of a benchmark or of conduit run has written\n
             "--sweep L and --conduit loggp:L=2e-06, which gives L already; leave it out of the spec",
         ),
         (["--sweep", "slots=,", "--out", "x"], "--sweep 'slots=,' names no values; write it as slots=1,2,4 or ranks=2"),
-        (["--sweep", "slot=1", "--out", "x"], "conduit 'sci' has no option 'slot' (did you mean slots?); its options"),
+        (
+            ["--sweep", "slot=1", "--out", "x"],
+            "--sweep slot: conduit 'sci' has no such option (did you mean slots?); give one that every conduit of the "
+            "call has, or ranks, or ranks-per-host\n",
+        ),
+        (
+            ["--conduit", "udp", "--conduit", "loggp", "--sweep", "window=4,8", "--out", "x"],
+            "--sweep window: conduit 'loggp' has no such option; give one that every conduit of the call has, or ranks, ",
+        ),
+        (
+            ["--sweep", "seed=1,2", "--out", "x"],
+            "--sweep seed: conduit 'sci' has no such option; give one that every conduit of the call has, or ranks, or "
+            "ranks-per-host; --repeat N measures with N seeds\n",
+        ),
         (
             ["--sweep", "ranks=2,4", "--ranks", "3", "--out", "x"],
             "--ranks and --sweep ranks=2,4 are both given; leave one out\n",
