@@ -313,7 +313,7 @@ REMEDY = "give a file that --json of a benchmark or of conduit run has written\n
         ),
         (
             ["--conduit", "udp", "--conduit", "loggp", "--sweep", "window=4,8", "--out", "x"],
-            "--sweep window: conduit 'loggp' has no such option; give one that every conduit of the call has, or ranks, ",
+            "--sweep window: conduit 'loggp' has no such option; give one that every conduit of the call has, or ranks",
         ),
         (
             ["--sweep", "seed=1,2", "--out", "x"],
