@@ -180,7 +180,7 @@ def _sizes(recording: ReportRecording, lives: Iterable[MessageLife]) -> dict[str
     found: dict[str, Counter[int]] = {name: Counter() for name in LEVELS.values()}
     found["messages"].update(life.nbytes for life in lives)
     for call in recording.calls:
-        if call.level != LIST:
+        if call.level in LEVELS:
             found[LEVELS[call.level]][call.nbytes] += 1
     return {name: sizes for name, sizes in found.items() if sizes}
 
