@@ -1,0 +1,172 @@
+"""What many ranks want of one: its requests, a number, a lock."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
+
+from conduit.seeing.report.advice.parts import MANY, WORTH, Advice, OfLine, in_calls, like, part, us, whose
+from conduit.seeing.report.epochs import spans_of
+from conduit.seeing.report.intervals import Covered, Interval, overlap
+from conduit.seeing.report.observer import Called, ReportRecording
+from conduit.seeing.report.profile import Profile
+from conduit.words import many
+
+_SERVING = ("receive", "handler", "reply", "copy", "interrupt", "call")
+"""What the time of a rank goes to that serves others: "call" is that in calls of a library beside Active Messages."""
+
+_BUSY = 0.25
+"""Of its time after the start, from which a rank is busy with requests."""
+
+
+def hot_spots(recording: ReportRecording, found: Profile) -> list[Advice]:
+    """One rank that gets much more than its part of the requests, from most others, which wait meanwhile."""
+    if found.ranks < 4:
+        return []
+    coming, sources = _requests(recording, found)
+    if not coming:
+        return []
+    rank, count = coming.most_common(1)[0]
+    total, others = sum(coming.values()), len(sources[rank])
+    if count < MANY or count <= 3 * total / found.ranks or others < found.ranks // 2:
+        return []
+    serving = spans_of(recording, _SERVING)[rank]
+    busy = serving.total / found.working
+    waited = max(_waited_for(found, rank, serving), _queued(found, rank)) / found.working
+    if waited < WORTH and busy < _BUSY:
+        return []
+    what = "messages" if found.library else "requests"
+    told = []
+    if busy >= WORTH:
+        told.append(f"it spends {part(busy)} on messages and handlers")
+    if waited >= WORTH:
+        told.append(f"the others wait for it for {100 * waited:.0f} % of theirs on the average")
+    return [
+        Advice(
+            f"Rank {rank} is a hot spot: {count} of {total} {what} go to it, from {many(others, 'rank')}, and "
+            f"{', and '.join(told)}.",
+            "Let a tree combine what is one sum (reduce, all_reduce), spread data and locks over the ranks, or "
+            "collect several requests in one.",
+            max(waited, WORTH),
+        )
+    ]
+
+
+def _requests(recording: ReportRecording, found: Profile) -> tuple[Counter[int], dict[int, set[int]]]:
+    """Count the requests and native operations that go to each rank from others, and say from which."""
+    coming: Counter[int] = Counter()
+    sources: dict[int, set[int]] = defaultdict(set)
+    locks = in_calls(recording, "lock", "hold")  # which of them wait for whom is another advice
+    for life in found.lives:
+        source, dest = life.way
+        line = recording.lines.get(life.message, ""), source
+        if source != dest and not life.message.reply and line not in locks:
+            coming[dest] += 1
+            sources[dest].add(source)
+    for call in (*found.native, *found.library):
+        if call.rank != call.peer:
+            coming[call.peer] += 1
+            sources[call.peer].add(call.rank)
+    return coming, sources
+
+
+def _waited_for(found: Profile, rank: int, serving: Covered) -> float:
+    """Return how long the others were blocked on the average while a rank served requests."""
+    others = [blocked for each, blocked in enumerate(found.times.blocked) if each != rank]
+    return sum(overlap(blocked.intervals, serving.intervals) for blocked in others) / len(others)
+
+
+def _queued(found: Profile, rank: int) -> float:
+    """Return how long the others' native operations on a rank took on the average beyond the quickest like them."""
+    alike: dict[tuple[int, str, int], list[int]] = defaultdict(list)
+    for call in found.native:
+        if call.peer == rank != call.rank:
+            alike[call.rank, call.name, call.nbytes].append(call.end - call.begin)
+    return sum(sum(ticks) - len(ticks) * min(ticks) for ticks in alike.values()) / (found.ranks - 1)
+
+
+def atomics(recording: ReportRecording, found: Profile) -> list[OfLine]:
+    """Many operations of one line on one number each, on other ranks, one by one."""
+    lines: dict[tuple[str, int], list[Called]] = defaultdict(list)
+    for call in recording.calls:
+        if call.level == "atomic" and call.place and call.peer != call.rank:
+            lines[call.place, call.rank].append(call)
+    made = []
+    for (place, rank), calls in lines.items():
+        share = sum(call.end - call.begin for call in calls) / found.working
+        if len(calls) >= MANY and share >= WORTH:
+            owner, most = whose(Counter(call.peer for call in calls), "on")
+            advised = Advice(
+                f"Rank {rank} makes {len(calls)} atomic operations on {owner} at {place}, one by one{most}. They take "
+                f"{part(share)}.",
+                "Make fewer of them: add up in a variable and add that once, draw several numbers at once (`fetch_add` "
+                "of how many), give numbers of one rank to one `accumulate`, or let a tree combine what is one sum "
+                "(all_reduce).",
+                share,
+            )
+            made.append(OfLine(place, rank, advised))
+    return made
+
+
+def locks(recording: ReportRecording, found: Profile) -> list[Advice]:
+    """Locks that ranks wait for while others have them."""
+    asks: dict[str, list[Called]] = defaultdict(list)
+    holds: dict[str, list[Called]] = defaultdict(list)
+    for call in recording.calls:
+        if call.level in ("lock", "hold"):
+            (asks if call.level == "lock" else holds)[call.name].append(call)
+    made = []
+    for name, some in asks.items():
+        lost = _lost(some)
+        share = found.epochs.saved(lost) / found.working
+        if share >= WORTH and holds[name]:
+            made.append(_contended(found, name, some, holds[name], lost, share))
+    return made
+
+
+def _lost(asks: Sequence[Called]) -> dict[int, list[Interval]]:
+    """Return when ranks waited for a lock, beyond what the quickest answer took."""
+    quickest = min(ask.end - ask.begin for ask in asks)
+    lost: dict[int, list[Interval]] = defaultdict(list)
+    for ask in asks:
+        if ask.end - ask.begin > quickest:
+            lost[ask.rank].append((ask.begin + quickest, ask.end))
+    return lost
+
+
+def _contended(
+    found: Profile,
+    name: str,
+    asks: Sequence[Called],
+    holds: Sequence[Called],
+    lost: dict[int, list[Interval]],
+    share: float,
+) -> Advice:
+    waited = {rank: Covered(times).total for rank, times in lost.items()}
+    most = max(waited, key=lambda rank: (waited[rank], -rank))
+    alike = sum(ticks >= waited[most] / 2 for ticks in waited.values()) - 1
+    place = Counter(ask.place for ask in asks if ask.rank == most).most_common(1)[0][0]
+    held = sum(hold.end - hold.begin for hold in holds)
+    computed = sum(found.times.computing[hold.rank].within(hold.begin, hold.end) for hold in holds)
+    passed = f", and {us(_passing(asks, holds))} passed from one to the next" if holds[1:] else ""
+    return Advice(
+        f"Rank {like(most, alike)} waits for {name} while others have it"
+        f"{f', at {place}' if place else ''}: {us(waited[most])}, {part(waited[most] / found.working)}. It was held "
+        f"{many(len(holds), 'time')}, for {us(held / len(holds))} on the average, {us(computed / len(holds))} of them "
+        f"computing{passed}.",
+        "Take it less often and hold it for a shorter time: do several things at once while it is held, compute before "
+        "or after, or give parts of the data locks of their own.",
+        share,
+    )
+
+
+def _passing(asks: Sequence[Called], holds: Sequence[Called]) -> float:
+    """Return how long a lock was on its way from one to the next that waited for it, on the average."""
+    asked = {(ask.rank, ask.end): ask.begin for ask in asks}
+    order = sorted(holds, key=lambda hold: hold.begin)
+    ways = [
+        after.begin - max(before.end, asked.get((after.rank, after.begin), after.begin))
+        for before, after in pairwise(order)
+    ]
+    return max(sum(ways), 0) / len(ways)

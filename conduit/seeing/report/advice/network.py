@@ -1,0 +1,168 @@
+"""What the network makes of a program's messages: full queues, loose bytes, first contacts, the cost of each."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from statistics import median
+
+from conduit.contract import Category, Identity
+from conduit.seeing.report.advice.parts import SMALL, WORTH, Advice, like, part, us
+from conduit.seeing.report.epochs import spans_of
+from conduit.seeing.report.intervals import Covered, Interval
+from conduit.seeing.report.late import SLOT
+from conduit.seeing.report.observer import ReportRecording
+from conduit.seeing.report.profile import Profile
+from conduit.seeing.timeline.recording import MessageLife
+from conduit.words import many
+
+_MOSTLY, _SHORT, _SEVERAL = 0.5, 512, 16
+"""Of a rank's time after the start, from which messages are most of it; their mean bytes at most, and how many."""
+_ALIGNED = 8
+"""Bytes: what engines that move long payloads ask of addresses and sizes, as SCI's does."""
+_LONGER = 3
+"""Times that the call of a first message takes at least, of what those of later ones like it do."""
+_NOT_ITS_OWN = ("receive", "handler", "reply", "interrupt", "waiting", "compute")
+"""What a rank's time goes to in the call of a message that is not for this message: polls, and waits for slots."""
+
+
+def full_queues(recording: ReportRecording, found: Profile) -> list[Advice]:
+    """Time that ranks waited for a free slot."""
+    by_rank: Counter[int] = Counter()
+    places: Counter[str] = Counter()
+    for rank, waits in enumerate(recording.waits):
+        for wait in waits:
+            if wait.what.startswith(SLOT):
+                by_rank[rank] += wait.end - wait.begin
+                places[wait.place] += wait.end - wait.begin
+    if not by_rank:
+        return []
+    rank, ticks = by_rank.most_common(1)[0]
+    share = ticks / found.working
+    if share < WORTH:
+        return []
+    place, _ = places.most_common(1)[0]
+    return [
+        Advice(
+            f"Queues are full: {many(len(by_rank), 'rank')} waited for free request slots, rank {rank} for "
+            f"{us(ticks)}, {part(share)}{f', mostly at {place}' if place else ''}.",
+            "Let the receiver poll more often, send fewer and larger messages, or give the conduit more slots where it "
+            "has that option (`conduit show NAME`).",
+            share,
+        )
+    ]
+
+
+def unaligned(recording: ReportRecording, found: Profile) -> list[Advice]:
+    """Long payloads that do not begin or end at a multiple of what engines ask for."""
+    longs = {life.message: life for life in found.lives if life.category >= Category.LONG and life.nbytes >= _ALIGNED}
+    if not longs:
+        return []
+    start: dict[Identity, int] = {}
+    loose = 0
+    for landed in recording.landings:
+        if isinstance(landed.origin, Identity) and landed.origin in longs:
+            start[landed.origin] = min(start.get(landed.origin, landed.offset), landed.offset)
+        elif landed.offset % _ALIGNED:
+            loose += 1  # with an origin that the hardware does not name
+    odd = [message for message, offset in start.items() if offset % _ALIGNED]
+    if not odd and loose:
+        odd = list(longs)[:loose]
+    if not odd:
+        return []
+    ticks = sum(longs[message].end - longs[message].begin for message in odd)
+    share = ticks / found.working
+    if share < WORTH:
+        return []
+    places = Counter(recording.lines.get(message._replace(reply=False), "") for message in odd)
+    place, _ = places.most_common(1)[0]
+    return [
+        Advice(
+            f"{len(odd)} of {len(longs)} long messages go to offsets that are no multiple of {_ALIGNED}"
+            f"{f', mostly at {place}' if place else ''}: engines that move long payloads take such bytes "
+            f"after a copy, or not at all. Their calls take {us(ticks)} of all ranks together; the time after the "
+            f"start is {us(found.working)}.",
+            f"Let offsets, sizes and source addresses be multiples of {_ALIGNED}, better of 64 bytes.",
+            share,
+        )
+    ]
+
+
+def first_contacts(recording: ReportRecording, found: Profile) -> list[Advice]:
+    """First messages between two ranks whose calls built a connection, or took longer than later ones like them."""
+    extra: dict[int, list[Interval]] = defaultdict(list)
+    pairs = 0
+    building = spans_of(recording, ("start",))
+    others = spans_of(recording, _NOT_ITS_OWN)
+    for (source, dest), lives in _by_pair(found).items():
+        first, *later = [_own_part(life, others[source], found.times.computing[dest]) for life in lives]
+        alike = [own for own, life in zip(later, lives[1:], strict=True) if _are_alike(life, lives[0])]
+        built = building[source].within(lives[0].begin, lives[0].end)
+        usual = median(alike) if alike else first
+        ticks = max(built, int(first - usual) if first > _LONGER * usual else 0)
+        if later and ticks:
+            extra[source].append((lives[0].begin, lives[0].begin + ticks))
+            pairs += 1
+    share = found.epochs.saved(extra) / found.working
+    if share < WORTH:
+        return []
+    rank, times = max(extra.items(), key=lambda each: Covered(each[1]).total)
+    ticks = Covered(times).total
+    return [
+        Advice(
+            f"First contacts are in the measured part: the first message between two ranks took longer than the later "
+            f"ones, on {many(pairs, 'pair')}, which cost rank {rank} {us(ticks)}, {part(ticks / found.working)}.",
+            "Send one message along each pair before the clock starts, and a barrier after it.",
+            share,
+        )
+    ]
+
+
+def _by_pair(found: Profile) -> dict[tuple[int, int], list[MessageLife]]:
+    """Return the requests between two ranks, in the order in which they were sent."""
+    pairs: dict[tuple[int, int], list[MessageLife]] = defaultdict(list)
+    for life in sorted(found.lives, key=lambda life: life.begin):
+        if not life.message.reply and life.message.source != life.message.dest:
+            pairs[life.way].append(life)
+    return pairs
+
+
+def _own_part(life: MessageLife, others: Covered, computing: Covered) -> int:
+    """Return what a call took for its own message, as far as its receiver did not keep it waiting."""
+    begin, end = life.begin, life.end
+    return max(end - begin - others.within(begin, end) - computing.within(begin, end), 0)
+
+
+def _are_alike(one: MessageLife, other: MessageLife) -> bool:
+    """Say whether two messages should take about as long."""
+    small, large = sorted((max(one.nbytes, SMALL), max(other.nbytes, SMALL)))
+    return one.category == other.category and large <= 2 * small
+
+
+def short_messages(found: Profile) -> list[Advice]:
+    """Ranks most of whose time goes to the processor's part in short messages; said where nothing else is."""
+    counts: Counter[int] = Counter()
+    nbytes: Counter[int] = Counter()
+    for way, count in found.messages.items():
+        for rank in set(way):
+            counts[rank] += count
+            nbytes[rank] += found.nbytes[way]
+    ranks = [
+        rank
+        for rank, count in counts.items()
+        if count >= _SEVERAL
+        and nbytes[rank] <= _SHORT * count
+        and found.accounts[rank].overhead >= _MOSTLY * found.working
+    ]
+    if not ranks:
+        return []
+    most = max(ranks, key=lambda rank: (found.accounts[rank].overhead, -rank))
+    busy, count = found.accounts[most].overhead, counts[most]
+    size = many(round(nbytes[most] / count), "byte")
+    return [
+        Advice(
+            f"Rank {like(most, len(ranks) - 1)} spends {part(busy / found.working)} in sending and receiving, not in "
+            f"waits: {count} messages of {size} on the average, {us(busy / count)} of its processor for each.",
+            "Send fewer and larger messages: a short one takes its ranks about as long as one of some hundred bytes.",
+            busy / found.working,
+        )
+    ]
