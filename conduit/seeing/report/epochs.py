@@ -101,15 +101,28 @@ def _left(recording: ReportRecording, rank: int, calls: Sequence[Called]) -> lis
 
 
 @attrs.frozen
+class Epoch:
+    """The stretch of a job from one meeting to the next.
+
+    Attributes:
+        length: picoseconds from when all have come to the one until all have come to the other.
+        windows: by rank, from when it has come to the one until it comes to the other.
+    """
+
+    length: int
+    windows: tuple[Interval, ...]
+
+
+@attrs.frozen
 class Epochs:
     """The stretches of a job between meetings, after its start.
 
     Attributes:
-        bounds: their begins and ends, picoseconds.
+        every: of them, in order.
         busy: by rank, when it had to do.
     """
 
-    bounds: list[Interval]
+    every: list[Epoch]
     busy: list[Covered]
 
     def saved(self, losses: Mapping[int, Iterable[Interval]]) -> int:
@@ -124,19 +137,22 @@ class Epochs:
         lost = {rank: Covered(times) for rank, times in losses.items()}
         spared = {rank: Covered(intersection(each.intervals, self.busy[rank].intervals)) for rank, each in lost.items()}
         total = 0
-        for begin, end in self.bounds:
-            most = max((each.within(begin, end) for each in lost.values()), default=0)
+        for epoch in self.every:
+            most = max((each.within(*epoch.windows[rank]) for rank, each in lost.items()), default=0)
             if most:
                 work = max(
-                    busy.within(begin, end) - (spared[rank].within(begin, end) if rank in spared else 0)
-                    for rank, busy in enumerate(self.busy)
+                    busy.within(*window) - (spared[rank].within(*window) if rank in spared else 0)
+                    for rank, (busy, window) in enumerate(zip(self.busy, epoch.windows, strict=True))
                 )
-                total += min(most, end - begin - work)
+                total += max(min(most, epoch.length - work), 0)
         return total
 
 
 def epochs(found: Sequence[Meeting], times: Times, started: int, length: int) -> Epochs:
     """Return the epochs of a job from `started` to `length`, picoseconds."""
-    cuts = {each.complete for each in found}
-    inside = sorted(cut for cut in cuts if started < cut < length)
-    return Epochs(list(pairwise([started, *inside, length])), times.busy)
+    ranks = len(times.busy)
+    edges = [Meeting((time,) * ranks, (time,) * ranks) for time in (started, length)]
+    inside = [each for each in found if started < each.complete < length]
+    pairs = pairwise([edges[0], *inside, edges[1]])
+    every = [Epoch(then.complete - one.complete, tuple(zip(one.came, then.came, strict=True))) for one, then in pairs]
+    return Epochs(every, times.busy)

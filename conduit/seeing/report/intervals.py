@@ -34,6 +34,15 @@ def intersection(one: Sequence[Interval], other: Sequence[Interval]) -> list[Int
     return found
 
 
+def difference(one: Sequence[Interval], other: Sequence[Interval]) -> list[Interval]:
+    """Return what of one list of `union` is not in another."""
+    if not one:
+        return []
+    edges = [one[0][0], *(edge for interval in other for edge in interval), max(one[-1][1], one[0][0])]
+    gaps = [(begin, end) for begin, end in zip(edges[::2], edges[1::2], strict=True) if begin < end]
+    return intersection(one, gaps)
+
+
 def overlap(one: Sequence[Interval], other: Sequence[Interval]) -> int:
     """Return how long two lists of `union` have in common."""
     return sum(end - begin for begin, end in intersection(one, other))

@@ -99,11 +99,12 @@ def _heavy(found: Profile) -> dict[int, _Heavy]:
     """Return the ranks that have most work between two meetings while others wait."""
     heavy: dict[int, _Heavy] = defaultdict(_Heavy)
     times = found.times
-    for begin, end in found.epochs.bounds:
-        computes = [each.within(begin, end) for each in times.computing]
+    for epoch in found.epochs.every:
+        computes = [each.within(*window) for each, window in zip(times.computing, epoch.windows, strict=True)]
         most = max(range(found.ranks), key=computes.__getitem__)
-        stretches = times.computing[most].clipped(begin, end)
-        waited = sum(overlap(stretches, each.clipped(begin, end)) for each in times.blocked) / found.ranks
+        window = epoch.windows[most]
+        stretches = times.computing[most].clipped(*window)
+        waited = sum(overlap(stretches, each.clipped(*window)) for each in times.blocked) / found.ranks
         saved = min(waited, computes[most] - sum(computes) / found.ranks)
         if saved > 0:
             of = heavy[most]

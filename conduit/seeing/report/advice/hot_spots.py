@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from conduit.seeing.report.advice.parts import MANY, WORTH, Advice, OfLine, in_calls, like, part, us, whose
 from conduit.seeing.report.epochs import spans_of
-from conduit.seeing.report.intervals import Covered, Interval, overlap
+from conduit.seeing.report.intervals import Covered, Interval, difference, overlap, union
 from conduit.seeing.report.observer import Called, ReportRecording
 from conduit.seeing.report.profile import Profile
 from conduit.words import many
@@ -24,13 +24,14 @@ def hot_spots(recording: ReportRecording, found: Profile) -> list[Advice]:
     """One rank that gets much more than its part of the requests, from most others, which wait meanwhile."""
     if found.ranks < 4:
         return []
-    coming, sources = _requests(recording, found)
+    coming = _requests(recording, found)
     if not coming:
         return []
-    rank, count = coming.most_common(1)[0]
-    total, others = sum(coming.values()), len(sources[rank])
-    if count < MANY or count <= 3 * total / found.ranks or others < found.ranks // 2:
+    rank, sources = max(coming.items(), key=lambda each: (each[1].total(), -each[0]))
+    count, total = sources.total(), sum(each.total() for each in coming.values())
+    if count < MANY or count <= 3 * total / found.ranks or max(sources.values()) > count / 2:
         return []
+    others = len(sources)
     serving = spans_of(recording, _SERVING)[rank]
     busy = serving.total / found.working
     waited = max(_waited_for(found, rank, serving), _queued(found, rank)) / found.working
@@ -53,22 +54,19 @@ def hot_spots(recording: ReportRecording, found: Profile) -> list[Advice]:
     ]
 
 
-def _requests(recording: ReportRecording, found: Profile) -> tuple[Counter[int], dict[int, set[int]]]:
-    """Count the requests and native operations that go to each rank from others, and say from which."""
-    coming: Counter[int] = Counter()
-    sources: dict[int, set[int]] = defaultdict(set)
+def _requests(recording: ReportRecording, found: Profile) -> dict[int, Counter[int]]:
+    """Count the requests and native operations that go to each rank, by the other that they come from."""
+    coming: dict[int, Counter[int]] = defaultdict(Counter)
     locks = in_calls(recording, "lock", "hold")  # which of them wait for whom is another advice
     for life in found.lives:
         source, dest = life.way
         line = recording.lines.get(life.message, ""), source
         if source != dest and not life.message.reply and line not in locks:
-            coming[dest] += 1
-            sources[dest].add(source)
+            coming[dest][source] += 1
     for call in (*found.native, *found.library):
         if call.rank != call.peer:
-            coming[call.peer] += 1
-            sources[call.peer].add(call.rank)
-    return coming, sources
+            coming[call.peer][call.rank] += 1
+    return coming
 
 
 def _waited_for(found: Profile, rank: int, serving: Covered) -> float:
@@ -118,20 +116,23 @@ def locks(recording: ReportRecording, found: Profile) -> list[Advice]:
             (asks if call.level == "lock" else holds)[call.name].append(call)
     made = []
     for name, some in asks.items():
-        lost = _lost(some)
+        lost = _lost(found, some)
         share = found.epochs.saved(lost) / found.working
         if share >= WORTH and holds[name]:
             made.append(_contended(found, name, some, holds[name], lost, share))
     return made
 
 
-def _lost(asks: Sequence[Called]) -> dict[int, list[Interval]]:
-    """Return when ranks waited for a lock, beyond what the quickest answer took."""
+def _lost(found: Profile, asks: Sequence[Called]) -> dict[int, list[Interval]]:
+    """Return when ranks waited for a lock, beyond what the quickest answer took and what late polls cost."""
     quickest = min(ask.end - ask.begin for ask in asks)
     lost: dict[int, list[Interval]] = defaultdict(list)
     for ask in asks:
         if ask.end - ask.begin > quickest:
             lost[ask.rank].append((ask.begin + quickest, ask.end))
+    for rank, times in lost.items():
+        late = [each for late in found.late for each in late.losses.get(rank, ())]
+        lost[rank] = difference(union(times), union(late))
     return lost
 
 

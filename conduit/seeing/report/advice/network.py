@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from statistics import median
 
 from conduit.contract import Category, Identity
@@ -17,8 +18,6 @@ from conduit.words import many
 
 _MOSTLY, _SHORT, _SEVERAL = 0.5, 512, 16
 """Of a rank's time after the start, from which messages are most of it; their mean bytes at most, and how many."""
-_ALIGNED = 8
-"""Bytes: what engines that move long payloads ask of addresses and sizes, as SCI's does."""
 _LONGER = 3
 """Times that the call of a first message takes at least, of what those of later ones like it do."""
 _NOT_ITS_OWN = ("receive", "handler", "reply", "interrupt", "waiting", "compute")
@@ -53,38 +52,49 @@ def full_queues(recording: ReportRecording, found: Profile) -> list[Advice]:
 
 
 def unaligned(recording: ReportRecording, found: Profile) -> list[Advice]:
-    """Long payloads that do not begin or end at a multiple of what engines ask for."""
-    longs = {life.message: life for life in found.lives if life.category >= Category.LONG and life.nbytes >= _ALIGNED}
-    if not longs:
+    """Long payloads that the processor copies, since they do not begin or end at a multiple of what engines ask for."""
+    if recording.alignment == 1:
         return []
-    start: dict[Identity, int] = {}
-    loose = 0
-    for landed in recording.landings:
-        if isinstance(landed.origin, Identity) and landed.origin in longs:
-            start[landed.origin] = min(start.get(landed.origin, landed.offset), landed.offset)
-        elif landed.offset % _ALIGNED:
-            loose += 1  # with an origin that the hardware does not name
-    odd = [message for message, offset in start.items() if offset % _ALIGNED]
-    if not odd and loose:
-        odd = list(longs)[:loose]
-    if not odd:
-        return []
-    ticks = sum(longs[message].end - longs[message].begin for message in odd)
-    share = ticks / found.working
+    longs = {life.message: life for life in found.lives if life.category >= Category.LONG}
+    copying = spans_of(recording, ("copy",))
+    copies = {message: copying[life.way[0]].clipped(life.begin, life.end) for message, life in longs.items()}
+    odd = [message for message in _loose(recording, longs) if copies[message]]
+    losses: dict[int, list[Interval]] = defaultdict(list)
+    for message in odd:
+        losses[longs[message].way[0]] += copies[message]
+    share = found.epochs.saved(losses) / found.working
     if share < WORTH:
         return []
-    places = Counter(recording.lines.get(message._replace(reply=False), "") for message in odd)
-    place, _ = places.most_common(1)[0]
+    place, _ = Counter(recording.lines.get(message._replace(reply=False), "") for message in odd).most_common(1)[0]
+    rank, ticks = _most(losses)
     return [
         Advice(
-            f"{len(odd)} of {len(longs)} long messages go to offsets that are no multiple of {_ALIGNED}"
-            f"{f', mostly at {place}' if place else ''}: engines that move long payloads take such bytes "
-            f"after a copy, or not at all. Their calls take {us(ticks)} of all ranks together; the time after the "
-            f"start is {us(found.working)}.",
-            f"Let offsets, sizes and source addresses be multiples of {_ALIGNED}, better of 64 bytes.",
+            f"{len(odd)} of {many(len(longs), 'long message')} go to offsets that are no multiple of "
+            f"{recording.alignment}{f', mostly at {place}' if place else ''}: the processor copies them first, which "
+            f"cost rank {rank} {us(ticks)}, {part(ticks / found.working)}.",
+            f"Let offsets, sizes and source addresses be multiples of {recording.alignment}, better of 64 bytes.",
             share,
         )
     ]
+
+
+def _loose(recording: ReportRecording, longs: Collection[Identity]) -> list[Identity]:
+    """Return the long messages that go to offsets which are no multiple, and where some do those of unknown offset."""
+    start: dict[Identity, int] = {}
+    unnamed = False
+    for landed in recording.landings:
+        if isinstance(landed.origin, Identity) and landed.origin in longs:
+            start[landed.origin] = min(start.get(landed.origin, landed.offset), landed.offset)
+        elif landed.offset % recording.alignment:
+            unnamed = True  # with an origin that the hardware does not name
+    return [message for message in longs if start.get(message, int(unnamed)) % recording.alignment]
+
+
+def _most(losses: Mapping[int, Iterable[Interval]]) -> tuple[int, int]:
+    """Return which rank loses most, and how much."""
+    totals = {rank: Covered(times).total for rank, times in losses.items()}
+    rank = max(totals, key=lambda rank: (totals[rank], -rank))
+    return rank, totals[rank]
 
 
 def first_contacts(recording: ReportRecording, found: Profile) -> list[Advice]:
@@ -105,8 +115,7 @@ def first_contacts(recording: ReportRecording, found: Profile) -> list[Advice]:
     share = found.epochs.saved(extra) / found.working
     if share < WORTH:
         return []
-    rank, times = max(extra.items(), key=lambda each: Covered(each[1]).total)
-    ticks = Covered(times).total
+    rank, ticks = _most(extra)
     return [
         Advice(
             f"First contacts are in the measured part: the first message between two ranks took longer than the later "

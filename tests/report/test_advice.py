@@ -1,0 +1,341 @@
+"""Advice of reports: each kind comes first where it alone is the cause, no untrue one beside it, and it helps."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+import conduit
+from conduit.launch.tracing import reporting
+from extended import Extended
+
+MANY = 60
+
+
+async def polls(ep, seconds, every):
+    """Compute, with a poll now and then."""
+    while seconds > 1e-9:
+        await ep.compute(min(every, seconds))
+        seconds -= every
+        await ep.poll()
+
+
+async def late(ep, every):
+    """The others get from rank 0, which computes as long as they do after each get."""
+    x = await Extended.attach(ep)
+    for _ in range(4):
+        if ep.rank == 0:
+            await polls(ep, 1e-3, every)
+        else:
+            await x.get(0, 0, 8)
+            await ep.compute(1e-3)
+    await x.barrier()
+
+
+async def all_late(ep, every):
+    """Each rank computes while its neighbour waits for what it has."""
+    x = await Extended.attach(ep)
+    for _ in range(4):
+        await ep.compute(1e-4 * (ep.rank % 2))
+        await x.get((ep.rank + 1) % ep.size, 0, 8)
+        await polls(ep, 1e-3, every)
+    await x.barrier()
+
+
+async def split_phase(ep, every):
+    """Rank 0 computes between its coming to a barrier and its wait, which holds up the others."""
+    x = await Extended.attach(ep)
+    for _ in range(4):
+        await x.barrier_notify()
+        if ep.rank == 0:
+            await polls(ep, 1e-3, every)
+        await x.barrier_wait()
+        if ep.rank:
+            await ep.compute(1e-3)
+
+
+async def keeps_lock(ep, every):
+    """The rank that keeps a lock's queue computes, while two others pass the lock on."""
+    x = await Extended.attach(ep)
+    lock = x.lock("a")
+    for _ in range(3):
+        if ep.rank == lock.home:
+            await polls(ep, 1e-3, every)
+        elif ep.rank == 1:
+            async with lock:
+                await ep.compute(5e-5)
+            await ep.compute(9e-4)
+        else:
+            await ep.compute(9.5e-4)
+    await x.barrier()
+
+
+async def heavy(ep, work):
+    """Each rank has its own amount of work before a barrier."""
+    x = await Extended.attach(ep)
+    for _ in range(10):
+        await ep.compute(work[ep.rank % len(work)])
+        await x.barrier()
+
+
+async def in_turn(ep, work):
+    """In each turn another rank has most of the work."""
+    x = await Extended.attach(ep)
+    for turn in range(2 * ep.size):
+        await ep.compute(work[(ep.rank + turn) % len(work)])
+        await x.all_reduce(np.arange(2))
+
+
+async def needed(ep, seconds):
+    """Rank 0 computes while the others need it, and all wait for it at the end: polls alone would bring little."""
+    x = await Extended.attach(ep)
+    await ep.compute(seconds if ep.rank == 0 else seconds / 3 if seconds < 5e-3 else 0)
+    if ep.rank:
+        for _ in range(5):
+            await x.get(0, 0, 8)
+    await x.barrier()
+
+
+async def one_late(ep, seconds):
+    """One rank comes late to the first of several barriers."""
+    x = await Extended.attach(ep)
+    await ep.compute(seconds if ep.rank == 3 else 0)
+    for _ in range(11):
+        await x.barrier()
+
+
+async def elements(ep, at_once):
+    """Rank 0 reads an array of rank 1."""
+    x = await Extended.attach(ep)
+    if ep.rank == 0:
+        if at_once:
+            await x.get(1, 0, 8 * MANY)
+        for index in range(0 if at_once else MANY):
+            await x.get(1, 8 * index, 8)
+    await x.barrier()
+
+
+async def bytes_put(ep, at_once):
+    """Rank 0 writes bytes to rank 1."""
+    x = await Extended.attach(ep)
+    if ep.rank == 0:
+        for index in range(1 if at_once else MANY):
+            await x.put(1, index, bytes(MANY if at_once else 1))
+    await x.barrier()
+
+
+async def in_order(ep, at_once):
+    """Rank 0 writes eight bytes to each other rank."""
+    x = await Extended.attach(ep)
+    if ep.rank == 0:
+        handles = []
+        for rank in range(1, ep.size):
+            if at_once:
+                handles.append(await x.put_nb(rank, 0, bytes(8)))
+            else:
+                await x.put(rank, 0, bytes(8))
+        for handle in handles:
+            await handle
+    await x.barrier()
+
+
+async def lists(ep, options):
+    """Rank 0 gives lists of offsets."""
+    x = await Extended.attach(ep)
+    if ep.rank == 0:
+        for _ in range(3):
+            await x.get_indexed(1, np.arange(0, 1600, 16), 8)
+    await x.barrier()
+
+
+async def sums(ep, tree):
+    """All ranks add to one number by requests to rank 0."""
+    x = await Extended.attach(ep)
+    total = 0
+
+    def add(token):
+        nonlocal total
+        total += 1
+
+    await ep.attach(add)
+    if tree:
+        await x.all_reduce(np.array([30]))
+    elif ep.rank:
+        for _ in range(30):
+            await ep.request_short(0, add)
+    else:
+        await ep.block_until(lambda: total == 30 * (ep.size - 1))
+
+
+async def flood(ep, at_once):
+    """Rank 0 sends many messages to rank 1."""
+    got = 0
+
+    def take(token, payload):
+        nonlocal got
+        got += len(payload)
+
+    await ep.attach(take)
+    if ep.rank == 0:
+        for _ in range(400 // at_once):
+            await ep.request_medium(1, take, bytes(100 * at_once))
+    elif ep.rank == 1:
+        await ep.block_until(lambda: got == 40_000)
+
+
+async def loose(ep, offset):
+    """Each rank puts to its neighbour, at some offset."""
+    x = await Extended.attach(ep)
+    for _ in range(20):
+        await x.put((ep.rank + 1) % ep.size, offset, np.zeros(16384, "u1"))
+    await x.barrier()
+
+
+async def short(ep, at_once):
+    """All send short messages to all, which wait for nothing."""
+    x = await Extended.attach(ep)
+    for turn in range(200 // at_once):
+        await x.put_nbi((ep.rank + turn) % ep.size, 8 * turn, np.zeros(at_once))
+    await x.sync()
+    await x.barrier()
+
+
+async def contacts(ep, warm):
+    """Each rank gets from the others; returns what that took, perhaps after messages along each pair."""
+    x = await Extended.attach(ep)
+    if warm:
+        for rank in range(ep.size):
+            await x.get(rank, 0, 8)
+    await x.barrier()
+    if warm:
+        await ep.compute(0.1)  # a long program is not hurt by what comes once
+    since = ep.now
+    for _ in range(5):
+        for rank in range(ep.size):
+            await x.get(rank, 0, 8)
+    await x.barrier()
+    return ep.now - since
+
+
+async def locked(ep, at_once):
+    """All ranks take one lock, for one thing or for several."""
+    x = await Extended.attach(ep)
+    for _ in range(20 // at_once):
+        async with x.lock("a"):
+            await ep.compute(1e-6 * at_once)
+    await x.barrier()
+
+
+async def computed_in_lock(ep, inside):
+    """All ranks compute while they have a lock, or before they take it."""
+    x = await Extended.attach(ep)
+    for _ in range(10):
+        await ep.compute(0 if inside else 1e-4)
+        async with x.lock("a"):
+            await ep.compute(1e-4 if inside else 0)
+    await x.barrier()
+
+
+async def counted(ep, at_once):
+    """All ranks count on rank 0, each time or once."""
+    x = await Extended.attach(ep)
+    number = x.atomic("i8")
+    if at_once:
+        await number.fetch_add(0, 0, 100)
+    for _ in range(0 if at_once else 100):
+        await number.fetch_inc(0, 0)
+    await x.barrier()
+
+
+@dataclass
+class Cause:
+    """A program with one cause, and with that mended.
+
+    `first` is in what is said first, `also` in what may be said beside; `least` by how many times mending is faster,
+    and `gone` whether nothing of it is told then.
+    """
+
+    main: object
+    bad: object
+    mended: object
+    first: str
+    remedy: str
+    conduit: str = "sci"
+    also: tuple = ()
+    ranks: int = 4
+    least: float = 1.2
+    gone: bool = True
+    into: dict = field(default_factory=dict)
+
+
+POLL = "Call `await ep.poll()`"
+SPREAD = "Give it less work"
+BLOCK = "Move a whole block"
+FEWER = "Make fewer of them"
+LESS = "Take it less often"
+NOT = " did not poll while others waited for it"
+HOT = "is a hot spot"
+EVEN = [2.5e-4]
+UNEVEN = [1e-4, 2e-4, 3e-4, 4e-4]
+
+CAUSES = {
+    "late": Cause(late, 1, 1e-5, f"Rank 0{NOT}", POLL),
+    "late, slowly": Cause(late, 1, 1e-5, f"Rank 0{NOT}", POLL, "udp", least=1.1),
+    "all late": Cause(all_late, 1, 1e-5, f"other ranks,{NOT}", POLL, ranks=6),
+    "split-phase": Cause(split_phase, 1, 1e-5, f"Rank 0{NOT}", POLL),
+    "keeps a lock": Cause(keeps_lock, 1, 1e-5, NOT, POLL),
+    "heavy": Cause(heavy, UNEVEN, EVEN, "Rank 3 computes 4,000.0 µs, 2.0 times what the others compute on", SPREAD),
+    "heavy, natively": Cause(heavy, UNEVEN, EVEN, "Rank 3 computes 4,000.0 µs, 2.0 times what", SPREAD, "t3e"),
+    "two heavy": Cause(
+        heavy, [1e-4, 1e-4, 3e-4, 3e-4], [2e-4], "Rank 2, like 1 other rank, computes 3,000.0 µs, 3.0 times", SPREAD
+    ),
+    "heavy in turn": Cause(
+        in_turn, UNEVEN, EVEN, "in turn with 3 other ranks, computes 800.0 µs, 2.0 times what", SPREAD
+    ),
+    "needed": Cause(needed, 1e-2, 2.5e-3, "Rank 0 computes 10,000.0 µs, and the others hardly", SPREAD),
+    "one late": Cause(one_late, 2e-2, 5e-3, "Rank 3 computes 20,000.0 µs, and the others hardly", SPREAD),
+    "elements": Cause(elements, False, True, "Rank 0 accesses rank 1 element by element", BLOCK),
+    "elements, natively": Cause(elements, False, True, "Rank 0 accesses rank 1 element by element", BLOCK, "t3e"),
+    "bytes": Cause(bytes_put, False, True, f"{MANY} times 1 byte, and waits for each one", BLOCK),
+    "in order": Cause(in_order, False, True, "Rank 0 accesses 39 ranks one after the other", "Begin all", ranks=40),
+    "lists": Cause(lists, 0, 0, "The lists that rank 0 gives", "Try the conduit's option `rma=am`", "t3e",
+                   into={"conduit": "t3e:rma=am"}),
+    "hot spot": Cause(sums, False, True, f"Rank 0 {HOT}", "Let a tree combine", also=("Queues are full",), ranks=8),
+    "full": Cause(flood, 1, 10, "Queues are full", "Let the receiver poll more often, send fewer and larger",
+                  "loggp:slots=2", gone=False),
+    "loose": Cause(loose, 3, 8, "long messages go to offsets that are no multiple", "Let offsets, sizes", least=1.15),
+    "short": Cause(short, 1, 100, "in sending and receiving, not in waits", "Send fewer and larger messages"),
+    "first contacts": Cause(contacts, False, True, "First contacts are in the measured part", "Send one message along",
+                            "sunfire"),
+    "lock": Cause(locked, 1, 20, "waits for lock 'a' while others have it", LESS, ranks=8, gone=False),
+    "computed in a lock": Cause(computed_in_lock, True, False, "waits for lock 'a' while others have it", LESS, gone=False),
+    "counted": Cause(counted, False, True, "atomic operations on rank 0", FEWER, also=(HOT,), ranks=8),
+    "counted, natively": Cause(counted, False, True, "atomic operations on rank 0", FEWER, "t3e", ranks=8),
+}  # fmt: skip
+
+
+def reported(main, *args, **settings):
+    """The report of a program, and its result."""
+    with reporting() as reports:
+        result = conduit.run(main, *args, **settings)
+    (found,) = reports
+    return found, result
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_the_cause_is_told_first_and_nothing_untrue_and_to_mend_it_helps(name):
+    cause = CAUSES[name]
+    found, before = reported(cause.main, cause.bad, ranks=cause.ranks, conduit=cause.conduit)
+    assert found.advice
+    first, *others = found.advice
+    assert cause.first in first.what
+    assert first.remedy.startswith(cause.remedy)
+    assert [each.what for each in others if not any(words in each.what for words in cause.also)] == []
+    mended = {"ranks": cause.ranks, "conduit": cause.conduit, **cause.into}
+    then, after = reported(cause.main, cause.mended, **mended)
+    if cause.main is contacts:
+        assert max(before.values) > cause.least * max(after.values)
+    else:
+        worked = then.profile.working
+        assert found.profile.working > cause.least * worked
+    assert not (cause.gone and [each.what for each in then.advice if cause.first in each.what])
