@@ -48,7 +48,7 @@ def element_wise(recording: ReportRecording, found: Profile) -> list[OfLine]:
     waited = _waited(recording, found)
     made = _message_wise(found, waited)
     listed = _listed(found)
-    others = in_calls(recording, "atomic", "lock", "hold")  # where no bytes of the program's are moved
+    others = in_calls(recording, "atomic", "lock", "hold", "barrier", "collective")
     for key, uses in _uses(recording, found).items():
         place, rank = key
         count, ticks = waited.get(key, (0, 0))

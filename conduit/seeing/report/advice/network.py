@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from statistics import median
 
 from conduit.contract import Category, Identity
-from conduit.seeing.report.advice.parts import SMALL, WORTH, Advice, like, part, us
+from conduit.seeing.report.advice.parts import SMALL, WORTH, Advice, in_calls, like, part, us
 from conduit.seeing.report.epochs import spans_of
 from conduit.seeing.report.intervals import Covered, Interval
 from conduit.seeing.report.late import SLOT
@@ -25,25 +25,24 @@ _NOT_ITS_OWN = ("receive", "handler", "reply", "interrupt", "waiting", "compute"
 
 
 def full_queues(recording: ReportRecording, found: Profile) -> list[Advice]:
-    """Time that ranks waited for a free slot."""
-    by_rank: Counter[int] = Counter()
+    """Time that ranks waited for a free slot, but in collective calls, whose messages are not the program's."""
+    waited: dict[int, list[Interval]] = defaultdict(list)
     places: Counter[str] = Counter()
+    collectives = in_calls(recording, "collective")
     for rank, waits in enumerate(recording.waits):
         for wait in waits:
-            if wait.what.startswith(SLOT):
-                by_rank[rank] += wait.end - wait.begin
+            if wait.what.startswith(SLOT) and (wait.place, rank) not in collectives:
+                waited[rank].append((wait.begin, wait.end))
                 places[wait.place] += wait.end - wait.begin
-    if not by_rank:
-        return []
-    rank, ticks = by_rank.most_common(1)[0]
-    share = ticks / found.working
+    share = found.epochs.saved(waited) / found.working
     if share < WORTH:
         return []
+    rank, ticks = _most(waited)
     place, _ = places.most_common(1)[0]
     return [
         Advice(
-            f"Queues are full: {many(len(by_rank), 'rank')} waited for free request slots, rank {rank} for "
-            f"{us(ticks)}, {part(share)}{f', mostly at {place}' if place else ''}.",
+            f"Queues are full: {many(len(waited), 'rank')} waited for free request slots, rank {rank} for "
+            f"{us(ticks)}, {part(ticks / found.working)}{f', mostly at {place}' if place else ''}.",
             "Let the receiver poll more often, send fewer and larger messages, or give the conduit more slots where it "
             "has that option (`conduit show NAME`).",
             share,
