@@ -26,6 +26,8 @@ T = TypeVar("T")
 
 SLOT = "a free request slot"
 """What waits for such a slot begin with."""
+_HARDLY = 10
+"""Part of a wait that may follow the reply which ends it: in real time a process polls on until it notices."""
 
 
 @attrs.frozen
@@ -142,16 +144,19 @@ class _Looker:
             yield from self._of_meeting(rank, wait)
 
     def _last(self, rank: int, wait: RecordedWait) -> MessageLife | None:
-        """Return the reply that ended a wait, or else the last message before that."""
+        """Return the reply that ended a wait, after which it hardly waited more, or else the last request before."""
         came = self._came[rank]
-        index = bisect_right(came, wait.end, key=lambda life: life.done) - 1
-        last = came[index] if index >= 0 and came[index].handled >= wait.begin else None
         blocked = self._times.blocked[rank]
-        while index >= 0 and came[index].handled >= wait.begin and not blocked.within(came[index].done, wait.end):
+        hardly = blocked.within(wait.begin, wait.end) // _HARDLY
+        last = index = bisect_right(came, wait.end, key=lambda life: life.done) - 1
+        while index >= 0 and came[index].handled >= wait.begin:
+            if blocked.within(came[index].done, wait.end) > hardly:
+                break
             if came[index].message.reply:
                 return came[index]
             index -= 1
-        return last if last is not None and not last.message.reply else None
+        some = last >= 0 and came[last].handled >= wait.begin and not came[last].message.reply
+        return came[last] if some else None
 
     def _answered(self, reply: MessageLife) -> Iterator[tuple[int, object, Interval]]:
         request = self._requests.get(reply.message._replace(reply=False))

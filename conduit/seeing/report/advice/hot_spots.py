@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import islice, pairwise, takewhile
 
 from conduit.seeing.report.advice.parts import MANY, WORTH, Advice, OfLine, in_calls, like, part, us, whose
 from conduit.seeing.report.epochs import spans_of
@@ -116,24 +117,32 @@ def locks(recording: ReportRecording, found: Profile) -> list[Advice]:
             (asks if call.level == "lock" else holds)[call.name].append(call)
     made = []
     for name, some in asks.items():
-        lost = _lost(found, some)
+        lost = _lost(found, some, holds[name])
         share = found.epochs.saved(lost) / found.working
         if share >= WORTH and holds[name]:
             made.append(_contended(found, name, some, holds[name], lost, share))
     return made
 
 
-def _lost(found: Profile, asks: Sequence[Called]) -> dict[int, list[Interval]]:
-    """Return when ranks waited for a lock, beyond what the quickest answer took and what late polls cost."""
+def _lost(found: Profile, asks: Sequence[Called], holds: Sequence[Called]) -> dict[int, list[Interval]]:
+    """Return when ranks waited for a lock that others had, beyond what the quickest answer took and late polls cost."""
     quickest = min(ask.end - ask.begin for ask in asks)
+    order = sorted(holds, key=lambda hold: hold.end)
     lost: dict[int, list[Interval]] = defaultdict(list)
     for ask in asks:
-        if ask.end - ask.begin > quickest:
+        if ask.end - ask.begin > quickest and _held_by_others(ask, order):
             lost[ask.rank].append((ask.begin + quickest, ask.end))
     for rank, times in lost.items():
         late = [each for late in found.late for each in late.losses.get(rank, ())]
         lost[rank] = difference(union(times), union(late))
     return lost
+
+
+def _held_by_others(ask: Called, holds: Sequence[Called]) -> bool:
+    """Say whether another rank had a lock while one asked for it; `holds` are in the order of their ends."""
+    first = bisect_right(holds, ask.begin, key=lambda hold: hold.end)
+    meanwhile = takewhile(lambda hold: hold.begin < ask.end, islice(holds, first, None))
+    return any(hold.rank != ask.rank for hold in meanwhile)
 
 
 def _contended(
