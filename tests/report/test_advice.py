@@ -1,5 +1,6 @@
 """Advice of reports: each kind comes first where it alone is the cause, no untrue one beside it, and it helps."""
 
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -345,6 +346,57 @@ def test_the_cause_is_told_first_and_nothing_untrue_and_to_mend_it_helps(name):
     if cause.remedy in FORETOLD:
         assert first.share * found.profile.working / 1e12 == pytest.approx(was - now, rel=0.25)
     assert not (cause.gone and [each.what for each in then.advice if cause.first in each.what])
+
+
+HERE = r"at \S*test_advice.py:\d+ in \w+"
+WORDS = {
+    "all late": (
+        r"Rank \d, like 5 other ranks, did not poll while others waited for it: it computed for 3,\d{3}\.\d µs, up to "
+        rf"\d{{3}}\.\d µs at a time, with 4 messages under way to it\. That cost the others, which waited {HERE}, "
+        r"3,\d{3}\.\d µs together, and the job about 3,\d{3}\.\d µs\."
+    ),
+    "heavy": (
+        r"Rank 3 computes 4,000\.0 µs, 2\.0 times what the others compute on the average; they wait for it, mostly "
+        rf"{HERE}\. Spread evenly, the work would take about 1,3\d\d\.\d µs less\."
+    ),
+    "counted": (
+        rf"Rank \d, like 6 other ranks, makes 100 atomic operations on rank 0 {HERE}, one by one\. They take \d\d % of "
+        r"its time after the start\."
+    ),
+    "lock": (
+        rf"Rank \d, like 7 other ranks, waits for lock 'a' while others have it, {HERE}: 4,\d{{3}}\.\d µs, \d\d % of "
+        r"its time after the start\. It was held 160 times, for 5\.\d µs on the average, 1\.0 µs of them computing, and "
+        r"\d\d\.\d µs passed from one to the next\."
+    ),
+    "hot spot": (
+        r"Rank 0 is a hot spot: 210 of 210 requests go to it, from 7 ranks, and it spends \d\d % of its time after the "
+        r"start on messages and handlers, and the others wait for it for \d\d % of theirs on the average\."
+    ),
+    "bytes": (
+        rf"Rank 0 accesses rank 1 element by element {HERE}: 60 times 1 byte, and waits for each one\. Calls and waits "
+        r"there take \d\d % of its time after the start\."
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_what_is_said(name):
+    cause = CAUSES[name]
+    found, _ = reported(cause.main, cause.bad, ranks=cause.ranks, conduit=cause.conduit)
+    assert re.fullmatch(WORDS[name], found.advice[0].what)
+
+
+def test_locks_of_one_line_are_told_as_one():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        for turn in range(12):
+            async with x.lock(turn % 3):
+                await ep.compute(1e-5)
+        await x.barrier()
+
+    (told,) = reported(main, ranks=8, conduit="sci")[0].advice
+    assert " waits for lock " in told.what
+    assert " while others have it, as for 2 other locks, at " in told.what
 
 
 async def stencil(ep):

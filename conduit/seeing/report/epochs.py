@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import attrs
 
-from conduit.seeing.report.intervals import Covered, Interval, intersection
+from conduit.seeing.report.intervals import Covered, Interval
 from conduit.seeing.report.observer import Called, ReportRecording
 
 _IDLE = "waiting"
@@ -135,7 +135,10 @@ class Epochs:
             losses: of ranks, times that they would not have spent.
         """
         lost = {rank: Covered(times) for rank, times in losses.items()}
-        spared = {rank: Covered(intersection(each.intervals, self.busy[rank].intervals)) for rank, each in lost.items()}
+        spared = {
+            rank: Covered(busy for time in each.intervals for busy in self.busy[rank].clipped(*time))
+            for rank, each in lost.items()
+        }
         total = 0
         for epoch in self.every:
             most = max((each.within(*epoch.windows[rank]) for rank, each in lost.items()), default=0)

@@ -114,6 +114,7 @@ class _Looker:
         self._times = times
         self._met = met
         self._complete = [each.complete for each in met]
+        self._after: dict[int, list[int]] = {}
         self._requests = {life.message: life for life in lives if not life.message.reply}
         self._came: dict[int, list[MessageLife]] = defaultdict(list)
         self._between: dict[tuple[int, int], list[MessageLife]] = defaultdict(list)
@@ -179,6 +180,15 @@ class _Looker:
             if left is not None:
                 yield ask.peer, left.message, (left.end, left.noticed)
 
+    def _computing_after(self, index: int) -> list[int]:
+        """Return who computes between all ranks' coming to a meeting and the last one's leaving it."""
+        if index not in self._after:
+            since, until = self._complete[index], max(self._met[index].left)
+            self._after[index] = [
+                rank for rank, times in enumerate(self._times.computing) if times.within(since, until)
+            ]
+        return self._after[index]
+
     def _of_meeting(self, rank: int, wait: RecordedWait) -> Iterator[tuple[int, object, Interval]]:
         """What all have come to goes on by the polls of all."""
         index = bisect_right(self._complete, wait.end) - 1
@@ -186,7 +196,7 @@ class _Looker:
             return
         met = self._met[index]
         since = max(met.complete, wait.begin)
-        for late in range(len(met.came)):
+        for late in self._computing_after(index):
             if late != rank and self._times.computing[late].within(since, wait.end):
                 came = self._came[late]
                 for life in islice(came, bisect_right(came, since, key=lambda life: life.done), None):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, pairwise, takewhile
+
+import attrs
 
 from conduit.seeing.report.advice.parts import MANY, WORTH, Advice, OfLine, in_calls, like, part, us, whose
 from conduit.seeing.report.epochs import spans_of
@@ -115,13 +117,60 @@ def locks(recording: ReportRecording, found: Profile) -> list[Advice]:
     for call in recording.calls:
         if call.level in ("lock", "hold"):
             (asks if call.level == "lock" else holds)[call.name].append(call)
-    made = []
+    contended: dict[str, list[_Contended]] = defaultdict(list)
     for name, some in asks.items():
         lost = _lost(found, some, holds[name])
-        share = found.epochs.saved(lost) / found.working
-        if share >= WORTH and holds[name]:
-            made.append(_contended(found, name, some, holds[name], lost, share))
+        if lost:
+            each = _Contended(name, some, holds[name], lost)
+            contended[each.place].append(each)
+    made = []
+    for several in contended.values():
+        share = found.epochs.saved(_joined(each.lost for each in several)) / found.working
+        if share >= WORTH:
+            several.sort(key=lambda each: -each.waited[each.most])
+            made.append(_of_locks(found, several, share))
     return made
+
+
+@attrs.frozen
+class _Contended:
+    """A lock that ranks wait for.
+
+    Attributes:
+        name: what it is called.
+        asks: from when a rank asked for it until it had it.
+        holds: from then until it had released it.
+        lost: by rank, when it waited because others had it.
+    """
+
+    name: str
+    asks: list[Called]
+    holds: list[Called]
+    lost: dict[int, list[Interval]]
+
+    @property
+    def waited(self) -> dict[int, int]:
+        """By rank, how long it waited because others had it."""
+        return {rank: Covered(times).total for rank, times in self.lost.items()}
+
+    @property
+    def most(self) -> int:
+        """The rank that waited longest."""
+        return max(self.waited.items(), key=lambda each: (each[1], -each[0]))[0]
+
+    @property
+    def place(self) -> str:
+        """Where that did."""
+        most = self.most
+        return Counter(ask.place for ask in self.asks if ask.rank == most).most_common(1)[0][0]
+
+
+def _joined(those: Iterable[Mapping[int, list[Interval]]]) -> dict[int, list[Interval]]:
+    joined: dict[int, list[Interval]] = defaultdict(list)
+    for each in those:
+        for rank, times in each.items():
+            joined[rank] += times
+    return joined
 
 
 def _lost(found: Profile, asks: Sequence[Called], holds: Sequence[Called]) -> dict[int, list[Interval]]:
@@ -132,10 +181,9 @@ def _lost(found: Profile, asks: Sequence[Called], holds: Sequence[Called]) -> di
     for ask in asks:
         if ask.end - ask.begin > quickest and _held_by_others(ask, order):
             lost[ask.rank].append((ask.begin + quickest, ask.end))
-    for rank, times in lost.items():
-        late = [each for late in found.late for each in late.losses.get(rank, ())]
-        lost[rank] = difference(union(times), union(late))
-    return lost
+    late = _joined(late.losses for late in found.late)
+    left = {rank: difference(union(times), union(late[rank])) for rank, times in lost.items()}
+    return {rank: times for rank, times in left.items() if times}
 
 
 def _held_by_others(ask: Called, holds: Sequence[Called]) -> bool:
@@ -145,26 +193,20 @@ def _held_by_others(ask: Called, holds: Sequence[Called]) -> bool:
     return any(hold.rank != ask.rank for hold in meanwhile)
 
 
-def _contended(
-    found: Profile,
-    name: str,
-    asks: Sequence[Called],
-    holds: Sequence[Called],
-    lost: dict[int, list[Interval]],
-    share: float,
-) -> Advice:
-    waited = {rank: Covered(times).total for rank, times in lost.items()}
-    most = max(waited, key=lambda rank: (waited[rank], -rank))
-    alike = sum(ticks >= waited[most] / 2 for ticks in waited.values()) - 1
-    place = Counter(ask.place for ask in asks if ask.rank == most).most_common(1)[0][0]
+def _of_locks(found: Profile, several: Sequence[_Contended], share: float) -> Advice:
+    """Say who waits for the lock of several of one line that is waited for longest."""
+    lock, *others = several
+    waited, most, holds = lock.waited, lock.most, lock.holds
+    alike = sum(2 * ticks >= waited[most] for ticks in waited.values()) - 1
     held = sum(hold.end - hold.begin for hold in holds)
     computed = sum(found.times.computing[hold.rank].within(hold.begin, hold.end) for hold in holds)
-    passed = f", and {us(_passing(asks, holds))} passed from one to the next" if holds[1:] else ""
+    passed = f", and {us(_passing(lock.asks, holds))} passed from one to the next" if holds[1:] else ""
+    also = f", as for {many(len(others), 'other lock')}" if others else ""
     return Advice(
-        f"Rank {like(most, alike)} waits for {name} while others have it"
-        f"{f', at {place}' if place else ''}: {us(waited[most])}, {part(waited[most] / found.working)}. It was held "
-        f"{many(len(holds), 'time')}, for {us(held / len(holds))} on the average, {us(computed / len(holds))} of them "
-        f"computing{passed}.",
+        f"Rank {like(most, alike)} waits for {lock.name} while others have it{also}"
+        f"{f', at {lock.place}' if lock.place else ''}: {us(waited[most])}, {part(waited[most] / found.working)}. It "
+        f"was held {many(len(holds), 'time')}, for {us(held / len(holds))} on the average, {us(computed / len(holds))} "
+        f"of them computing{passed}.",
         "Take it less often and hold it for a shorter time: do several things at once while it is held, compute before "
         "or after, or give parts of the data locks of their own.",
         share,
