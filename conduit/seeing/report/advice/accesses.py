@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from statistics import median
@@ -24,23 +25,36 @@ class _Uses:
         peers: whom they went to.
         ticks: picoseconds in the calls.
         native: whether there were native operations among them.
+        turns: to whom there were any in which of the stretches between meetings.
     """
 
     sizes: list[int] = attrs.field(factory=list)
     peers: Counter[int] = attrs.field(factory=Counter)
     ticks: int = 0
     native: bool = False
+    turns: set[tuple[int, int]] = attrs.field(factory=set)
 
-    def add(self, nbytes: int, peer: int, ticks: int) -> None:
+    def add(self, nbytes: int, peer: int, ticks: int, epoch: int) -> None:
         """Take in one."""
         self.sizes.append(nbytes)
         self.peers[peer] += 1
         self.ticks += ticks
+        self.turns.add((epoch, peer))
 
     @property
     def small(self) -> bool:
         """Whether they are many, and of few bytes."""
         return len(self.sizes) >= MANY and 0 < median(self.sizes) <= SMALL
+
+    @property
+    def of_blocks(self) -> bool:
+        """Whether several went to one rank at a time: in each step one to each neighbour is no block."""
+        return len(self.sizes) >= 2 * len(self.turns)
+
+    @property
+    def at_a_time(self) -> bool:
+        """Whether there were several at a time at all."""
+        return len(self.sizes) >= 2 * len({epoch for epoch, _ in self.turns})
 
 
 def element_wise(recording: ReportRecording, found: Profile) -> list[OfLine]:
@@ -75,23 +89,26 @@ def _waited(recording: ReportRecording, found: Profile) -> dict[tuple[str, int],
 
 def _uses(recording: ReportRecording, found: Profile) -> dict[tuple[str, int], _Uses]:
     uses: dict[tuple[str, int], _Uses] = defaultdict(_Uses)
+    came = [[epoch.windows[rank][0] for epoch in found.epochs.every] for rank in range(found.ranks)]
     replies = {life.message: life.nbytes for life in found.lives if life.message.reply}
     for life in found.lives:
         if not life.message.reply:
             nbytes = life.nbytes + replies.get(life.message._replace(reply=True), 0)
             key = recording.lines.get(life.message, ""), life.message.source
-            uses[key].add(nbytes, life.message.dest, life.end - life.begin)
+            epoch = bisect_right(came[life.message.source], life.begin)
+            uses[key].add(nbytes, life.message.dest, life.end - life.begin, epoch)
     for call in found.native:
-        uses[call.place, call.rank].add(call.nbytes, call.peer, call.end - call.begin)
-        uses[call.place, call.rank].native = True
+        of = uses[call.place, call.rank]
+        of.add(call.nbytes, call.peer, call.end - call.begin, bisect_right(came[call.rank], call.begin))
+        of.native = True
     return uses
 
 
 def _one_by_one(rank: int, place: str, uses: _Uses, waited: bool, share: float) -> list[OfLine]:
     """Say that elements should move as a block, or at once; `waited`: each was waited for."""
-    several = uses.peers.most_common(1)[0][1] > 1
+    several = uses.of_blocks
     # A native operation takes its processor while it is begun, a get often to its end, waited for or not.
-    if not waited and not (uses.native and several):
+    if not uses.at_a_time or (not waited and not (uses.native and several)):
         return []
     owner, most = whose(uses.peers, "of")
     how = "element by element" if several else "one after the other"
