@@ -233,6 +233,22 @@ async def contacts(ep, warm):
     return ep.now - since
 
 
+async def long_contacts(ep, warm):
+    """Rank 0 puts a long block to each rank, of which there is no later one; returns as `contacts`."""
+    x = await Extended.attach(ep)
+    if warm:
+        for rank in range(ep.size):
+            await x.get(rank, 0, 8)
+        await x.barrier()
+        await ep.compute(0.1)
+    since = ep.now
+    if ep.rank == 0:
+        for rank in range(ep.size):
+            await x.put(rank, 0, np.zeros(20_000))
+    await x.barrier()
+    return ep.now - since
+
+
 async def locked(ep, at_once):
     """All ranks take one lock, for one thing or for several."""
     x = await Extended.attach(ep)
@@ -326,6 +342,8 @@ CAUSES = {
     "short": Cause(short, 1, 100, "in sending and receiving, not in waits", "Send fewer and larger messages"),
     "first contacts": Cause(contacts, False, True, "First contacts are in the measured part",
                             "Send one message along", "sunfire"),
+    "long first contacts": Cause(long_contacts, False, True, "First contacts are in the measured part",
+                                 "Send one message along", "sunfire", ranks=8),
     "lock": Cause(locked, 1, 20, "waits for lock 'a' while others have it", LESS, ranks=8, gone=False),
     "computed in a lock": Cause(
         computed_in_lock, True, False, "waits for lock 'a' while others have it", LESS, gone=False
@@ -354,7 +372,7 @@ def test_the_cause_is_told_first_and_nothing_untrue_and_to_mend_it_helps(name):
     assert [each.what for each in others if not any(words in each.what for words in cause.also)] == []
     mended = {"ranks": cause.ranks, "conduit": cause.conduit, **cause.into}
     then, after = reported(cause.main, cause.mended, **mended)
-    if cause.main is contacts:
+    if cause.main in (contacts, long_contacts):
         was, now = max(before.values), max(after.values)
     else:
         was, now = (each.profile.working / 1e12 for each in (found, then))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from statistics import median
 
 from conduit.contract import Category, Identity
@@ -97,28 +97,19 @@ def _most(losses: Mapping[int, Iterable[Interval]]) -> tuple[int, int]:
 
 
 def first_contacts(recording: ReportRecording, found: Profile) -> list[Advice]:
-    """First messages between two ranks whose calls built a connection, or took longer than later ones like them."""
+    """First messages between two ranks whose calls took longer than those of later ones like them."""
     extra: dict[int, list[Interval]] = defaultdict(list)
-    pairs = 0
-    building = spans_of(recording, ("start",))
-    others = spans_of(recording, _NOT_ITS_OWN)
-    for (source, dest), lives in _by_pair(found).items():
-        first, *later = [_own_part(life, others[source], found.times.computing[dest]) for life in lives]
-        alike = [own for own, life in zip(later, lives[1:], strict=True) if _are_alike(life, lives[0])]
-        built = building[source].within(lives[0].begin, lives[0].end)
-        usual = median(alike) if alike else first
-        ticks = max(built, int(first - usual) if first > _LONGER * usual else 0)
-        if later and ticks:
-            extra[source].append((lives[0].begin, lives[0].begin + ticks))
-            pairs += 1
+    for source, begin, ticks in _extra(recording, found):
+        extra[source].append((begin, begin + ticks))
+    pairs = sum(map(len, extra.values()))
     share = found.epochs.saved(extra) / found.working
     if share < WORTH:
         return []
     rank, ticks = _most(extra)
     return [
         Advice(
-            f"First contacts are in the measured part: the first message between two ranks took longer than the later "
-            f"ones, on {many(pairs, 'pair')}, which cost rank {rank} {us(ticks)}, {part(ticks / found.working)}.",
+            f"First contacts are in the measured part: the first message between two ranks took longer than later "
+            f"ones do, on {many(pairs, 'pair')}, which cost rank {rank} {us(ticks)}, {part(ticks / found.working)}.",
             "Send one message along each pair before the clock starts, and a barrier after it.",
             share,
         )
@@ -140,10 +131,37 @@ def _own_part(life: MessageLife, others: Covered, computing: Covered) -> int:
     return max(end - begin - others.within(begin, end) - computing.within(begin, end), 0)
 
 
-def _are_alike(one: MessageLife, other: MessageLife) -> bool:
-    """Say whether two messages should take about as long."""
-    small, large = sorted((max(one.nbytes, SMALL), max(other.nbytes, SMALL)))
-    return one.category == other.category and large <= 2 * small
+def _extra(recording: ReportRecording, found: Profile) -> Iterator[tuple[int, int, int]]:
+    """Yield of each pair whose first message took longer than it would have later: the sender, from when, how long.
+
+    Where there is no later one like it, of the pair or else of another, it takes as much longer as others do.
+    """
+    others = spans_of(recording, _NOT_ITS_OWN)
+    hosts, computing = recording.hosts, found.times.computing
+    later: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    firsts: list[tuple[MessageLife, int, tuple[object, ...]]] = []
+    for (source, dest), lives in _by_pair(found).items():
+        for turn, life in enumerate(lives):
+            own = _own_part(life, others[source], computing[dest])
+            kind = life.category, max(life.nbytes, SMALL).bit_length(), hosts[source] == hosts[dest]
+            if turn:
+                later[*kind, source, dest].append(own)
+                later[kind].append(own)
+            else:
+                firsts.append((life, own, kind))
+    usual = {kind: median(times) for kind, times in later.items()}
+    known = [(life, own, usual.get((*kind, *life.way), usual.get(kind))) for life, own, kind in firsts]
+    more = [(life, own, own if after is None else _longer(own, after), after is None) for life, own, after in known]
+    connecting = median([ticks for *_, ticks, alone in more if not alone] or [0])
+    for life, own, ticks, alone in more:
+        extra = min(connecting, own) if alone else ticks
+        if extra:
+            yield life.message.source, life.begin, int(extra)
+
+
+def _longer(first: int, later: float) -> float:
+    """Return how much longer than later messages a first one took, 0 where they are about alike."""
+    return first - later if first > _LONGER * later else 0
 
 
 def short_messages(found: Profile) -> list[Advice]:
