@@ -26,7 +26,7 @@ after D. Hensgen, R. Finkel and U. Manber, Two algorithms for barrier synchroniz
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
 
 import conduit
 from extended.barrier_words import WORD, BarrierWords, Edge, packed, parts_of
@@ -182,83 +182,6 @@ class BarrierPeers:
         from_parent = [] if self.parent is None else [(members[self.parent], _DOWN)]
         from_children = [(members[child], _UP) for child in self.children]
         return [*from_parent, *from_children, *((members[origin], step) for step, origin in enumerate(self.origins))]
-
-
-class Barriers:
-    """The barriers of all teams of one rank.
-
-    Args:
-        ep: the rank's endpoint.
-
-    Attributes:
-        outgoing: signals to be sent.
-        rank_word: what errors call a rank.
-    """
-
-    rank_word = RANK
-
-    def __init__(self, ep: Endpoint) -> None:
-        self._ep = ep
-        self._barriers: dict[Identity, Barrier] = {}
-        self._early: dict[Identity, list[Phase]] = {}  # of teams that this rank does not know of yet
-        self.outgoing = RequestQueue(ep)
-        self.words = BarrierWords(ep)
-
-    def make(self, identity: Identity, members: Sequence[int], topology: Topology, rank: int) -> Barrier:
-        """Make the barrier of a team.
-
-        Args:
-            identity: the team's, two arguments of every signal.
-            members: the team's ranks in the job.
-            topology: its ranks by host.
-            rank: this rank in it.
-        """
-        phases = self._early.pop(identity, None) or [Phase(), Phase()]
-        peers = BarrierPeers(parts_of(len(members)) if self.words.native else topology, rank)
-        barrier = Barrier(self._ep, self, phases, identity, members, peers)
-        self._barriers[identity] = barrier
-        return barrier
-
-    def table(self) -> tuple[Callable[..., None], ...]:
-        """Return the handlers that all ranks attach: that of words where there are any."""
-        return (self.barrier_signal, self.barrier_place) if self.words.native else (self.barrier_signal,)
-
-    def drop(self, identity: Identity) -> None:
-        """Forget the barrier of a team that is no more."""
-        self.words.give_back(self._barriers.pop(identity).here.values())
-
-    def warn_unwaited(self) -> None:
-        """Warn of each barrier that this rank has notified and not waited for."""
-        for barrier in self._barriers.values():
-            if barrier.notified and barrier.notified_at is not None:
-                file, line = barrier.notified_at
-                self._ep.warn(
-                    f"a barrier was notified at {file}:{line} and never waited for: `await "
-                    f"{barrier.called or 'x.barrier_wait'}()` waits until all {self.rank_word}s have come"
-                )
-
-    def tell(self, sink: ReportSink) -> None:
-        """Tell how often this rank has come to the barrier of each of its teams."""
-        for barrier in self._barriers.values():
-            barrier.tell(sink)
-
-    def barrier_signal(self, token: Token, lead: int, count: int, code: int, first: int = 0, second: int = 0) -> None:
-        """Request: the part of others; `code` packs parity (1 bit), agreement (2), step (6)."""
-        barrier = self._barriers.get((lead, count))
-        if barrier is None:
-            phases = self._early.setdefault((lead, count), [Phase(), Phase()])
-            phases[code & 1].arrived(token.rank, code, first, second)
-            return
-        barrier.arrived(token.rank, code, first, second)
-        place = barrier.here.get((token.rank, code >> 3))
-        if place is not None:
-            token.reply_short(self.barrier_place, lead, count, code >> 3, place)
-
-    def barrier_place(self, token: Token, lead: int, count: int, step: int, place: int) -> None:
-        """Reply: where the words are for this signal from now on."""
-        barrier = self._barriers.get((lead, count))
-        if barrier is not None:  # else the team has ended
-            barrier.there[token.rank, step] = place
 
 
 class Barrier:
@@ -492,3 +415,82 @@ class Barrier:
             return
         ids = (consensus.first, consensus.second)[: consensus.agreement]
         barriers.outgoing.add(rank, barriers.barrier_signal, *self._identity, code, *ids)
+
+
+class Barriers:
+    """The barriers of all teams of one rank.
+
+    Args:
+        ep: the rank's endpoint.
+
+    Attributes:
+        outgoing: signals to be sent.
+        rank_word: what errors call a rank.
+    """
+
+    rank_word = RANK
+    kind: ClassVar[type[Barrier]] = Barrier
+    """Of the barriers that it makes."""
+
+    def __init__(self, ep: Endpoint) -> None:
+        self._ep = ep
+        self._barriers: dict[Identity, Barrier] = {}
+        self._early: dict[Identity, list[Phase]] = {}  # of teams that this rank does not know of yet
+        self.outgoing = RequestQueue(ep)
+        self.words = BarrierWords(ep)
+
+    def make(self, identity: Identity, members: Sequence[int], topology: Topology, rank: int) -> Barrier:
+        """Make the barrier of a team.
+
+        Args:
+            identity: the team's, two arguments of every signal.
+            members: the team's ranks in the job.
+            topology: its ranks by host.
+            rank: this rank in it.
+        """
+        phases = self._early.pop(identity, None) or [Phase(), Phase()]
+        peers = BarrierPeers(parts_of(len(members)) if self.words.native else topology, rank)
+        barrier = self.kind(self._ep, self, phases, identity, members, peers)
+        self._barriers[identity] = barrier
+        return barrier
+
+    def table(self) -> tuple[Callable[..., None], ...]:
+        """Return the handlers that all ranks attach: that of words where there are any."""
+        return (self.barrier_signal, self.barrier_place) if self.words.native else (self.barrier_signal,)
+
+    def drop(self, identity: Identity) -> None:
+        """Forget the barrier of a team that is no more."""
+        self.words.give_back(self._barriers.pop(identity).here.values())
+
+    def warn_unwaited(self) -> None:
+        """Warn of each barrier that this rank has notified and not waited for."""
+        for barrier in self._barriers.values():
+            if barrier.notified and barrier.notified_at is not None:
+                file, line = barrier.notified_at
+                self._ep.warn(
+                    f"a barrier was notified at {file}:{line} and never waited for: `await "
+                    f"{barrier.called or 'x.barrier_wait'}()` waits until all {self.rank_word}s have come"
+                )
+
+    def tell(self, sink: ReportSink) -> None:
+        """Tell how often this rank has come to the barrier of each of its teams."""
+        for barrier in self._barriers.values():
+            barrier.tell(sink)
+
+    def barrier_signal(self, token: Token, lead: int, count: int, code: int, first: int = 0, second: int = 0) -> None:
+        """Request: the part of others; `code` packs parity (1 bit), agreement (2), step (6)."""
+        barrier = self._barriers.get((lead, count))
+        if barrier is None:
+            phases = self._early.setdefault((lead, count), [Phase(), Phase()])
+            phases[code & 1].arrived(token.rank, code, first, second)
+            return
+        barrier.arrived(token.rank, code, first, second)
+        place = barrier.here.get((token.rank, code >> 3))
+        if place is not None:
+            token.reply_short(self.barrier_place, lead, count, code >> 3, place)
+
+    def barrier_place(self, token: Token, lead: int, count: int, step: int, place: int) -> None:
+        """Reply: where the words are for this signal from now on."""
+        barrier = self._barriers.get((lead, count))
+        if barrier is not None:  # else the team has ended
+            barrier.there[token.rank, step] = place

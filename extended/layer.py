@@ -16,7 +16,15 @@ from extended.dropped import refuse_dropped
 from extended.events import Events
 from extended.heap.calls import SymmetricHeap
 from extended.heap.combining import HeapCalls
-from extended.listened import ListenedCollectives, ListenedNativeAtomics, ListenedScatter, ListenedTransfers
+from extended.listened import (
+    ListenedAtomics,
+    ListenedBarriers,
+    ListenedCollectives,
+    ListenedLocks,
+    ListenedNativeAtomics,
+    ListenedScatter,
+    ListenedTransfers,
+)
 from extended.locks import Lock, Locks
 from extended.native import NativeAtomics
 from extended.of_others import OF_OTHERS
@@ -52,11 +60,12 @@ class Attachment:
         self.called_transfers = ListenedTransfers(ep, self.transfers) if listened else self.transfers
         self.scatter = (ListenedScatter if listened else Scatter)(ep, self.events, self.transfers)
         self.heap = HeapCalls(ep)
-        self.barriers = Barriers(ep)  # before the collectives, which take all auxiliary memory that is left
+        barriers = ListenedBarriers if listened else Barriers
+        self.barriers = barriers(ep)  # before the collectives, which take all auxiliary memory that is left
         self.collectives = (ListenedCollectives if listened else CollectiveEngine)(ep, self.events)
         native = (ListenedNativeAtomics if listened else NativeAtomics)(ep, self.events, self.transfers)
-        self.atomics = Atomics(ep, self.events, self.transfers, native)
-        self.locks = Locks(ep)
+        self.atomics = (ListenedAtomics if listened else Atomics)(ep, self.events, self.transfers, native)
+        self.locks = (ListenedLocks if listened else Locks)(ep)
         self.layer = kind(self)
         self.complete = False
         self.failed: Exception | None = None

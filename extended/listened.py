@@ -5,10 +5,13 @@ A call is told as the program makes it: a put of a megabyte is one, however many
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from extended.atomics import Atomics
+from extended.barrier import Barrier, Barriers
 from extended.collectives.engine import CollectiveEngine
 from extended.events import GET
+from extended.locks import Locks
 from extended.native import NativeAtomics
 from extended.vis.scatter import Scatter
 
@@ -16,10 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from conduit import Endpoint
-    from extended.arithmetic import NumberType
+    from extended.arithmetic import Number, NumberType
     from extended.collectives.call import CollectiveCall, Work
     from extended.collectives.team_calls import TeamCalls
     from extended.events import Operation
+    from extended.locks import Lock
     from extended.transfers import Send, Transfers
     from extended.vis.handlers import ScatteredGet
     from extended.vis.local import Local
@@ -102,6 +106,66 @@ class ListenedNativeAtomics(NativeAtomics):
         _tell_list(self._ep, begin, operation, len(starts))
 
 
+class ListenedAtomics(Atomics):
+    """Atomic operations on one number each."""
+
+    async def perform(self, call: str, code: int, dest: int, offset: int, operands: Sequence[Number]) -> Any:
+        """As of `Atomics`."""
+        begin = _ticks(self._ep)
+        before = await super().perform(call, code, dest, offset, operands)
+        _tell_call(self._ep, begin, "atomic", call, dest)
+        return before
+
+
+class ListenedBarrier(Barrier):
+    """A barrier, told when this rank leaves it."""
+
+    _came = 0
+
+    async def notify(self, call: str, id: int | None, called: str = "") -> None:
+        """As of `Barrier`."""
+        came = _ticks(self._ep)
+        notified = self.notified
+        try:
+            await super().notify(call, id, called)
+        finally:
+            if not notified:
+                self._came = came
+
+    def _end(self, call: str, id: int | None) -> None:
+        _tell_call(self._ep, self._came, "barrier", f"barrier{self._name()}", -1)
+        super()._end(call, id)
+
+
+class ListenedBarriers(Barriers):
+    """Barriers."""
+
+    kind = ListenedBarrier
+
+
+class ListenedLocks(Locks):
+    """Locks: each is told when this rank gets it, and when it has released it."""
+
+    def __init__(self, ep: Endpoint) -> None:
+        super().__init__(ep)
+        self._since: dict[bytes, int] = {}
+
+    async def take(self, call: str, lock: Lock, *, wait: bool) -> bool:
+        """As of `Locks`."""
+        begin = _ticks(self.ep)
+        taken = await super().take(call, lock, wait=wait)
+        if taken:
+            self._since[lock.key] = _ticks(self.ep)
+            _tell_call(self.ep, begin, "lock", lock.title, lock.home)
+        return taken
+
+    async def give(self, call: str, lock: Lock) -> None:
+        """As of `Locks`."""
+        since = self._since.get(lock.key, 0)
+        await super().give(call, lock)
+        _tell_call(self.ep, since, "hold", lock.title, lock.home)
+
+
 class ListenedCollectives(CollectiveEngine):
     """Collective calls."""
 
@@ -147,3 +211,10 @@ def _tell_list(ep: Endpoint, begin: int, operation: Operation, pieces: int) -> N
     listener = ep.call_listener
     if listener is not None and pieces > 1:
         listener(ep.rank, begin, _ticks(ep), "list", operation.call, operation.peer, pieces)
+
+
+def _tell_call(ep: Endpoint, begin: int, level: str, name: str, peer: int) -> None:
+    """Tell a call that is over, and moves no bytes of the program's."""
+    listener = ep.call_listener
+    if listener is not None:
+        listener(ep.rank, begin, _ticks(ep), level, name, peer, 0)

@@ -71,6 +71,9 @@ class Conduit(ABC):
     auxiliary: ClassVar[int] = 0
     """Bytes that every rank has for the layers above behind its segment, as far as `max_segment` leaves room.  Worth
     having where long messages cost less a byte than medium ones, which only `costs` tells layers."""
+    alignment: ClassVar[int] = 1
+    """Bytes of which offsets and sizes of long messages should be multiples, since the processor copies others first; 1
+    where it copies none, or all.  For reports."""
     Options: ClassVar[type]
     """An attrs class made of `conduit.options.option` fields."""
     constants: ClassVar[tuple[Constant, ...]] = ()

@@ -124,10 +124,13 @@ class CallListener:
             end: when all that it sends was sent, or handed to the hardware; the operation may end later.
             level: "native" for a one-sided operation of the network's own, "put/get" or "collective" for the layer's,
                 "list" for a call of the layer that was several native ones, told after these, "message" for one that a
-                library beside Active Messages sends, as MPI in programs of MPI alone.
-            name: "put", "get" or "atomic"; of a collective its own; of a message "send", or the name of the collective
-                that sends it.
-            peer: the rank at the other side, -1 where that is a team.
+                library beside Active Messages sends, as MPI in programs of MPI alone.  Of the layer too, and told when
+                they are over: "atomic" for an operation on one number, "barrier" from when the rank has come until it
+                leaves, "lock" from when a task asks for a lock until it has it, "hold" from then until it has
+                released it.
+            name: "put", "get" or "atomic"; of a collective or a call on one number its own; of a message "send", or
+                the name of the collective that sends it; of a barrier or a lock what reports call it.
+            peer: the rank at the other side, of a lock the one that keeps its queue, -1 where that is a team.
             nbytes: bytes that it moves; of a list, its elements; of a collective, what this rank gives or, where it
                 gives nothing, gets.
         """

@@ -54,8 +54,9 @@ def tracing(path: Path | None) -> Iterator[None]:
 
 def report_recording(spec: Spec, setup: JobSetup) -> ReportRecording:
     """Return an observer that records a job for its report: all that its kind of network tells."""
-    kind = SimulatedReportRecording if spec.simulated else ReportRecording
-    return kind(spec.text, setup.hosts, _place, _here)
+    if spec.simulated:
+        return SimulatedReportRecording(spec.text, setup.hosts, _place, _here, spec.cls.alignment)
+    return ReportRecording(spec.text, setup.hosts, _place, _here)
 
 
 @contextmanager

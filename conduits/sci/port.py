@@ -77,6 +77,7 @@ class Sci(SimulatedConduit):
     """
 
     name = "sci"
+    alignment = c.whole(c.DMA_ALIGN)
     summary = "Dolphin SCI cards on a torus: PIO stores, DMA, remote flags; GASNet's sci-conduit"
     Options: ClassVar[type] = SciOptions
     constants: ClassVar[tuple[Constant, ...]] = (*c.CONSTANTS, *rsm.CONSTANTS)

@@ -51,7 +51,10 @@ class ReportRecording(Timeline, CallListener):
         lines: the line of the program that made each request, "" where none did.
         landings: what came to segments, as far as that is told.
         calls: puts, gets, collectives, native one-sided operations, and messages of a library beside Active Messages.
+        alignment: bytes of which offsets and sizes of long messages should be multiples; 1 where that does not matter.
     """
+
+    alignment = 1
 
     def __init__(
         self, conduit: str, hosts: Sequence[int], place: Callable[[object], str], here: Callable[[], str]
@@ -75,7 +78,22 @@ class ReportRecording(Timeline, CallListener):
 
 
 class SimulatedReportRecording(ReportRecording, LandingListener):
-    """All that one job in virtual time told: also where bytes land."""
+    """All that one job in virtual time told: also where bytes land.
+
+    Args:
+        alignment: as of `conduit.contract.Conduit`.
+    """
+
+    def __init__(
+        self,
+        conduit: str,
+        hosts: Sequence[int],
+        place: Callable[[object], str],
+        here: Callable[[], str],
+        alignment: int = 1,
+    ) -> None:
+        super().__init__(conduit, hosts, place, here)
+        self.alignment = alignment
 
     def landed(self, rank: int, when: int, offset: int, nbytes: int, origin: Identity | int | None) -> None:
         """Record where bytes came to."""

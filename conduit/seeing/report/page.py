@@ -76,10 +76,10 @@ def unadvised(recording: ReportRecording, found: Profile) -> str:
 
 def _looked_for(recording: ReportRecording, found: Profile) -> str:
     """Return what there is advice on, for such a program on such a network."""
-    kinds = ["hot spots", "element-wise accesses"]
+    kinds = ["hot spots", "element-wise accesses", "uneven work"]
     if found.lives or not found.library:
-        kinds += ["late polls", "full queues", "first contacts"]
-        if not recording.in_real_time:
+        kinds += ["contended locks", "late polls", "full queues", "first contacts"]
+        if recording.alignment > 1:
             kinds.append("unaligned payloads")
     return f"{', '.join(kinds[:-1])} or {kinds[-1]}"
 

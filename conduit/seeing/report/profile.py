@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable
 
 import attrs
 
+from conduit.seeing.report.epochs import Epochs, Times, epochs, meetings, times_of
+from conduit.seeing.report.late import LatePoll, late_polls
 from conduit.seeing.report.observer import LIST, MESSAGE, Called, ReportRecording
 from conduit.seeing.timeline import Account, accounts
-from conduit.seeing.timeline.recording import NEVER, MessageLife
+from conduit.seeing.timeline.recording import MessageLife
 from conduit.words import natural
 
-Interval = tuple[int, int]
 LEVELS = {
     "collective": "collective calls",
     "put/get": "puts and gets",
@@ -51,27 +52,6 @@ class LinkUse:
     transfers: int
 
 
-@attrs.frozen
-class LatePoll:
-    """A rank that computed while messages for it had been sent.
-
-    Attributes:
-        rank: which.
-        messages: how many.
-        unpolled: picoseconds that it computed while one of them lay there or was on its way.
-        cost: picoseconds that other ranks were blocked meanwhile, the sum of them.
-        longest: picoseconds of the longest such stretch.
-        waiters: the lines at which the others waited.
-    """
-
-    rank: int
-    messages: int
-    unpolled: int
-    cost: int
-    longest: int
-    waiters: tuple[str, ...]
-
-
 @attrs.frozen(kw_only=True)
 class Profile:
     """What a job comes to; times in picoseconds.
@@ -92,6 +72,8 @@ class Profile:
         lists: every call that was several of them.
         library: every message of a library beside Active Messages, each with its line: of what a collective sends the
             collective's.
+        times: how the CPUs of the ranks spent their time.
+        epochs: the stretches between meetings of all ranks.
     """
 
     conduit: str
@@ -108,6 +90,8 @@ class Profile:
     native: list[Called]
     lists: list[Called]
     library: list[Called]
+    times: Times
+    epochs: Epochs
 
     @property
     def working(self) -> int:
@@ -123,11 +107,14 @@ class Profile:
 def profile(recording: ReportRecording) -> Profile:
     """Return what a recording of a job that is over comes to."""
     lives = list(recording.lives())
-    times = accounts(recording)
+    told = accounts(recording)
+    started = min(account.start for account in told)
+    times, met = times_of(recording), meetings(recording)
+    between = epochs(met, times, started, recording.length)
     messages: Counter[tuple[int, int]] = Counter()
     nbytes: Counter[tuple[int, int]] = Counter()
     for life in lives:
-        way = ends(life)
+        way = life.way
         messages[way] += 1
         nbytes[way] += life.nbytes
     native = [call for call in recording.calls if call.level == "native"]
@@ -140,17 +127,19 @@ def profile(recording: ReportRecording) -> Profile:
         conduit=recording.conduit,
         ranks=recording.ranks,
         length=recording.length,
-        accounts=times,
+        accounts=told,
         messages=messages,
         nbytes=nbytes,
         sizes=_sizes(recording, lives),
         lines=_lines(recording, lives, [*native, *library]),
-        links=_links(recording, min(account.start for account in times)),
-        late=_late(recording, lives),
+        links=_links(recording, started),
+        late=late_polls(recording, lives, met, times, between),
         lives=lives,
         native=native,
         lists=[call for call in recording.calls if call.level == LIST],
         library=library,
+        times=times,
+        epochs=between,
     )
 
 
@@ -170,17 +159,11 @@ def _library(recording: ReportRecording) -> list[Called]:
     return found
 
 
-def ends(life: MessageLife) -> tuple[int, int]:
-    """Return who sent a message, and to whom."""
-    message = life.message
-    return (message.dest, message.source) if message.reply else (message.source, message.dest)
-
-
 def _sizes(recording: ReportRecording, lives: Iterable[MessageLife]) -> dict[str, Counter[int]]:
     found: dict[str, Counter[int]] = {name: Counter() for name in LEVELS.values()}
     found["messages"].update(life.nbytes for life in lives)
     for call in recording.calls:
-        if call.level != LIST:
+        if call.level in LEVELS:
             found[LEVELS[call.level]][call.nbytes] += 1
     return {name: sizes for name, sizes in found.items() if sizes}
 
@@ -216,68 +199,3 @@ def _links(recording: ReportRecording, since: int) -> list[LinkUse]:
         if rows:
             found.append(LinkUse(name, busy, sum(nbytes for _, _, nbytes in rows), len(rows)))
     return sorted(found, key=lambda use: (-use.busy, natural(use.name)))
-
-
-def _late(recording: ReportRecording, lives: Iterable[MessageLife]) -> list[LatePoll]:
-    """Find who computed between the sending of a message to it and the poll that noticed it."""
-    coming: dict[int, list[MessageLife]] = defaultdict(list)
-    for life in lives:
-        source, dest = ends(life)
-        if source != dest and life.noticed != NEVER and life.noticed > life.end:
-            coming[dest].append(life)
-    blocked = [_spans(recording, rank, "waiting") for rank in range(recording.ranks)]
-    found = []
-    for rank, own in coming.items():
-        computing = _spans(recording, rank, "compute")
-        late = [life for life in own if overlap([(life.end, life.noticed)], computing)]
-        stretches = intersection(union((life.end, life.noticed) for life in late), computing)
-        senders = {ends(life)[0] for life in late}
-        cost = sum(overlap(stretches, blocked[each]) for each in senders)
-        if cost:
-            places = Counter(
-                wait.place
-                for each in senders
-                for wait in recording.waits[each]
-                if wait.place and overlap([(wait.begin, wait.end)], stretches)
-            )
-            found.append(
-                LatePoll(
-                    rank, len(late), sum(end - begin for begin, end in stretches), cost,
-                    max(end - begin for begin, end in stretches), tuple(place for place, _ in places.most_common(3)),
-                )
-            )  # fmt: skip
-    return sorted(found, key=lambda late: (-late.cost, late.rank))
-
-
-def _spans(recording: ReportRecording, rank: int, why: str) -> list[Interval]:
-    return union((span.begin, span.end) for span in recording.cpu[rank] if span.why == why)
-
-
-def union(intervals: Iterable[Interval]) -> list[Interval]:
-    """Return the same times as intervals that are in order and do not touch."""
-    joined: list[list[int]] = []
-    for begin, end in sorted(intervals):
-        if joined and begin <= joined[-1][1]:
-            joined[-1][1] = max(joined[-1][1], end)
-        else:
-            joined.append([begin, end])
-    return [(begin, end) for begin, end in joined]
-
-
-def intersection(one: Sequence[Interval], other: Sequence[Interval]) -> list[Interval]:
-    """Return what two lists of `union` have in common."""
-    found, i, j = [], 0, 0
-    while i < len(one) and j < len(other):
-        begin, end = max(one[i][0], other[j][0]), min(one[i][1], other[j][1])
-        if begin < end:
-            found.append((begin, end))
-        if one[i][1] < other[j][1]:
-            i += 1
-        else:
-            j += 1
-    return found
-
-
-def overlap(one: Sequence[Interval], other: Sequence[Interval]) -> int:
-    """Return how long two lists of `union` have in common."""
-    return sum(end - begin for begin, end in intersection(one, other))

@@ -13,6 +13,7 @@ import attrs
 
 from conduit.seeing.pictures import Table, shown
 from conduit.seeing.report.advice import Advice, advice
+from conduit.seeing.report.late import LatePoll
 from conduit.seeing.report.observer import ReportRecording
 from conduit.seeing.report.page import unadvised, write_report
 from conduit.seeing.report.profile import Profile, profile
@@ -79,7 +80,7 @@ class RunReport:
             ],
             "lines": [attrs.asdict(line) for line in found.lines],
             "links": [attrs.asdict(link) for link in found.links],
-            "late": [attrs.asdict(late) for late in found.late],
+            "late": [_late(late) for late in found.late],
         }
         return json.dumps(content, indent=1)
 
@@ -115,3 +116,8 @@ class RunReport:
             for line in self.profile.lines
         ]
         return Table(("line", "waits", f"waited {unit}", "requests", "bytes"), tuple(rows))
+
+
+def _late(late: LatePoll) -> dict[str, Any]:
+    """Return the figures of a rank that polled late, without the times of those who waited."""
+    return attrs.asdict(late, filter=lambda field, _: field.name != "losses")

@@ -120,6 +120,12 @@ class MessageLife(NamedTuple):
     done: int
     handler: str
 
+    @property
+    def way(self) -> tuple[int, int]:
+        """Who sent it, and to whom."""
+        message = self.message
+        return (message.dest, message.source) if message.reply else (message.source, message.dest)
+
 
 @attrs.define
 class RecordedWait:

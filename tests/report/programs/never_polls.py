@@ -1,4 +1,4 @@
-"""Rank 1 computes without polling while rank 0 waits for its answer."""
+"""Rank 1 computes without polling while rank 0 waits for its answers, before which it cannot go on."""
 
 
 async def main(ep):
@@ -15,6 +15,7 @@ async def main(ep):
         for turn in range(4):
             await ep.request_short(1, ask)
             await ep.block_until(lambda turn=turn: len(answers) > turn)
+            await ep.compute(500e-6)
     else:
         for _ in range(4):
             await ep.compute(500e-6)

@@ -1,0 +1,39 @@
+"""What is wrong with a program, in plain words, and what to do about it.
+
+Each check looks for one pattern in a profile.
+"""
+
+from __future__ import annotations
+
+from conduit.seeing.report.advice.accesses import element_wise
+from conduit.seeing.report.advice.computing import imbalance, not_polled
+from conduit.seeing.report.advice.hot_spots import atomics, hot_spots, locks
+from conduit.seeing.report.advice.network import first_contacts, full_queues, short_messages, unaligned
+from conduit.seeing.report.advice.parts import Advice, of_ranks_alike
+from conduit.seeing.report.observer import ReportRecording
+from conduit.seeing.report.profile import Profile
+
+__all__ = ["Advice", "advice", "stands_still"]
+
+
+def advice(recording: ReportRecording, found: Profile) -> list[Advice]:
+    """Return what to change, the most worthwhile first; of a job that took no time or stood still nothing."""
+    if not found.length or stands_still(recording):
+        return []
+    every = [
+        *not_polled(found),
+        *imbalance(recording, found),
+        *of_ranks_alike(element_wise(recording, found)),
+        *of_ranks_alike(atomics(recording, found)),
+        *locks(recording, found),
+        *hot_spots(recording, found),
+        *full_queues(recording, found),
+        *unaligned(recording, found),
+        *first_contacts(recording, found),
+    ]
+    return sorted(every or short_messages(found), key=lambda each: -each.share)
+
+
+def stands_still(recording: ReportRecording) -> bool:
+    """Say whether a job got no further: its full queues and long waits are what that looks like."""
+    return recording.failure is not None and recording.failure.standstill

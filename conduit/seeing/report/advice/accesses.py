@@ -1,0 +1,181 @@
+"""Many small accesses of one line, one by one."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from statistics import median
+
+import attrs
+
+from conduit.seeing.report.advice.parts import MANY, SMALL, WORTH, Advice, OfLine, in_calls, part, whose
+from conduit.seeing.report.intervals import overlap, union
+from conduit.seeing.report.observer import SEND, Called, ReportRecording
+from conduit.seeing.report.profile import Profile
+from conduit.words import many
+
+
+@attrs.define
+class _Uses:
+    """Small accesses that one rank made in one line.
+
+    Attributes:
+        sizes: bytes of each, those of its reply among them.
+        peers: whom they went to.
+        ticks: picoseconds in the calls.
+        native: whether there were native operations among them.
+        turns: to whom there were any in which of the stretches between meetings.
+    """
+
+    sizes: list[int] = attrs.field(factory=list)
+    peers: Counter[int] = attrs.field(factory=Counter)
+    ticks: int = 0
+    native: bool = False
+    turns: set[tuple[int, int]] = attrs.field(factory=set)
+
+    def add(self, nbytes: int, peer: int, ticks: int, epoch: int) -> None:
+        """Take in one."""
+        self.sizes.append(nbytes)
+        self.peers[peer] += 1
+        self.ticks += ticks
+        self.turns.add((epoch, peer))
+
+    @property
+    def small(self) -> bool:
+        """Whether they are many, and of few bytes."""
+        return len(self.sizes) >= MANY and 0 < median(self.sizes) <= SMALL
+
+    @property
+    def of_blocks(self) -> bool:
+        """Whether several went to one rank at a time: in each step one to each neighbour is no block."""
+        return len(self.sizes) >= 2 * len(self.turns)
+
+    @property
+    def at_a_time(self) -> bool:
+        """Whether there were several at a time at all."""
+        return len(self.sizes) >= 2 * len({epoch for epoch, _ in self.turns})
+
+
+def element_wise(recording: ReportRecording, found: Profile) -> list[OfLine]:
+    """Many small messages or native operations from one line, each waited for there."""
+    waited = _waited(recording, found)
+    made = _message_wise(found, waited)
+    listed = _listed(found)
+    others = in_calls(recording, "atomic", "lock", "hold", "barrier", "collective")
+    for key, uses in _uses(recording, found).items():
+        place, rank = key
+        count, ticks = waited.get(key, (0, 0))
+        share = (ticks + uses.ticks) / found.working
+        if not place or not uses.small or share < WORTH:
+            continue
+        if key in listed:
+            made.append(OfLine(place, rank, _of_lists(rank, place, uses, listed[key], share)))
+        elif key not in others:
+            made += _one_by_one(rank, place, uses, count >= len(uses.sizes) // 2, share)
+    return made
+
+
+def _waited(recording: ReportRecording, found: Profile) -> dict[tuple[str, int], tuple[int, int]]:
+    """Return how often each line and rank waited and how long, but for what those waited for were computing."""
+    waited: dict[tuple[str, int], tuple[int, int]] = {}
+    for rank, waits in enumerate(recording.waits):
+        for wait in waits:
+            count, ticks = waited.get((wait.place, rank), (0, 0))
+            computed = [found.times.computing[peer].within(wait.begin, wait.end) for peer in wait.ranks]
+            waited[wait.place, rank] = count + 1, ticks + wait.end - wait.begin - max(computed, default=0)
+    return waited
+
+
+def _uses(recording: ReportRecording, found: Profile) -> dict[tuple[str, int], _Uses]:
+    uses: dict[tuple[str, int], _Uses] = defaultdict(_Uses)
+    came = [[epoch.windows[rank][0] for epoch in found.epochs.every] for rank in range(found.ranks)]
+    replies = {life.message: life.nbytes for life in found.lives if life.message.reply}
+    for life in found.lives:
+        if not life.message.reply:
+            nbytes = life.nbytes + replies.get(life.message._replace(reply=True), 0)
+            key = recording.lines.get(life.message, ""), life.message.source
+            epoch = bisect_right(came[life.message.source], life.begin)
+            uses[key].add(nbytes, life.message.dest, life.end - life.begin, epoch)
+    for call in found.native:
+        of = uses[call.place, call.rank]
+        of.add(call.nbytes, call.peer, call.end - call.begin, bisect_right(came[call.rank], call.begin))
+        of.native = True
+    return uses
+
+
+def _one_by_one(rank: int, place: str, uses: _Uses, waited: bool, share: float) -> list[OfLine]:
+    """Say that elements should move as a block, or at once; `waited`: each was waited for."""
+    several = uses.of_blocks
+    # A native operation takes its processor while it is begun, a get often to its end, waited for or not.
+    if not uses.at_a_time or (not waited and not (uses.native and several)):
+        return []
+    owner, most = whose(uses.peers, "of")
+    how = "element by element" if several else "one after the other"
+    whole = f"a whole block{' of each rank' if most else ''} at once (one get or put of the range)"
+    advised = Advice(
+        f"Rank {rank} accesses {owner} {how} at {place}: {_sizes(uses)}{most if several else ''}"
+        f"{', and waits for each one' if waited else ''}. {_taken(share)}",
+        f"{f'Move {whole}, or begin' if several else 'Begin'} all of them (get_nb, put_nb) and wait once.",
+        share,
+    )
+    return [OfLine(place, rank, advised)]
+
+
+def _sizes(uses: _Uses) -> str:
+    return f"{len(uses.sizes)} times {many(round(median(uses.sizes)), 'byte')}"
+
+
+def _taken(share: float) -> str:
+    return f"Calls and waits there take {part(share)}."
+
+
+def _of_lists(rank: int, place: str, uses: _Uses, lists: int, share: float) -> Advice:
+    """Say that lists are many native operations."""
+    return Advice(
+        f"The lists that rank {rank} gives at {place} are one native operation for each element: {_sizes(uses)} in "
+        f"{many(lists, 'list')}. {_taken(share)}",
+        "Try the conduit's option `rma=am`: a list then goes in messages, which hold many elements each. What lies "
+        "together is better moved as one range.",
+        share,
+    )
+
+
+def _listed(found: Profile) -> Counter[tuple[str, int]]:
+    """Count the lists of each line and rank most of whose native operations are elements of such."""
+    lists: dict[tuple[str, int], list[Called]] = defaultdict(list)
+    operations: dict[tuple[str, int], list[Called]] = defaultdict(list)
+    for call in found.lists:
+        lists[call.place, call.rank].append(call)
+    for call in found.native:
+        operations[call.place, call.rank].append(call)
+    counts: Counter[tuple[str, int]] = Counter()
+    for key, calls in lists.items():
+        spans = union((call.begin, call.end) for call in calls)
+        inside = sum(overlap([(call.begin, call.end)], spans) > 0 for call in operations[key])
+        if 2 * inside > len(operations[key]):
+            counts[key] = len(calls)
+    return counts
+
+
+def _message_wise(found: Profile, waited: Mapping[tuple[str, int], tuple[int, int]]) -> list[OfLine]:
+    """Many small messages of a library from one line; `waited`: waits of each line and rank, and their time."""
+    sent: dict[tuple[str, int], list[Called]] = defaultdict(list)
+    for call in found.library:
+        if call.name == SEND and call.place:
+            sent[call.place, call.rank].append(call)
+    made = []
+    for (place, rank), calls in sent.items():
+        nbytes = median(call.nbytes for call in calls)
+        _, ticks = waited.get((place, rank), (0, 0))
+        share = (ticks + sum(call.end - call.begin for call in calls)) / found.working
+        if len(calls) >= MANY and 0 < nbytes <= SMALL and share >= WORTH:
+            owner, most = whose(Counter(call.peer for call in calls), "to")
+            advised = Advice(
+                f"Rank {rank} sends to {owner} element by element at {place}: {len(calls)} messages of "
+                f"{many(round(nbytes), 'byte')}{most}. {_taken(share)}",
+                "Send a whole block at once, or begin all sends (Isend) and wait once (Waitall).",
+                share,
+            )
+            made.append(OfLine(place, rank, advised))
+    return made

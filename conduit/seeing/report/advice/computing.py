@@ -1,0 +1,125 @@
+"""Ranks that compute while others wait: for a poll, or because they have more work."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+import attrs
+
+from conduit.seeing.report.advice.parts import WORTH, Advice, like, us
+from conduit.seeing.report.intervals import Covered, Interval, overlap
+from conduit.seeing.report.observer import ReportRecording
+from conduit.seeing.report.profile import Profile
+from conduit.words import many
+
+_ALIKE = 0.9
+"""Of the work of the rank that has most, from which another has as much."""
+_HARDLY = 0.01
+"""Of the same, up to which another has hardly any."""
+
+
+def not_polled(found: Profile) -> list[Advice]:
+    """Ranks that let others wait for what a poll would have done; those that do are told as one."""
+    losses: dict[int, list[Interval]] = defaultdict(list)
+    for late in found.late:
+        for rank, times in late.losses.items():
+            losses[rank] += times
+    saved = found.epochs.saved(losses)
+    share = saved / found.working
+    if share < WORTH:
+        return []
+    most = found.late[0]
+    alike = sum(2 * late.cost >= most.cost for late in found.late) - 1
+    where = f", which waited at {most.waiters[0]}" if most.waiters else ""
+    return [
+        Advice(
+            f"Rank {like(most.rank, alike)} did not poll while others waited for it: it computed for "
+            f"{us(most.unpolled)}, up to {us(most.longest)} at a time, with {many(most.messages, 'message')} under way "
+            f"to it. That cost the others{where}, {us(most.cost)} together, and the job about {us(saved)}.",
+            "Call `await ep.poll()` in long computations, or cut them into shorter ones: only a poll runs handlers.",
+            share,
+        )
+    ]
+
+
+@attrs.define
+class _Heavy:
+    """A rank that has most work in some epochs.
+
+    Attributes:
+        saved: picoseconds that even work would save in them.
+        computes: by rank, picoseconds in them.
+        times: when it computes in them.
+    """
+
+    saved: float = 0
+    computes: Counter[int] = attrs.field(factory=Counter)
+    times: list[Interval] = attrs.field(factory=list)
+
+
+def imbalance(recording: ReportRecording, found: Profile) -> list[Advice]:
+    """Ranks that compute more than the others, which wait meanwhile."""
+    heavy = _heavy(found)
+    saved = sum(each.saved for each in heavy.values())
+    if saved < WORTH * found.working:
+        return []
+    most = max(heavy, key=lambda rank: (heavy[rank].saved, -rank))
+    who, others = _who(heavy, most)
+    place = _waiting_place(recording, heavy[most], others)
+    return [
+        Advice(
+            f"Rank {who} computes {_more(heavy[most].computes, most, others)}; they wait for it"
+            f"{f', mostly at {place}' if place else ''}. Spread evenly, the work would take about {us(saved)} less.",
+            "Give it less work: spread the work evenly over the ranks.",
+            saved / found.working,
+        )
+    ]
+
+
+def _who(heavy: Mapping[int, _Heavy], most: int) -> tuple[str, list[int]]:
+    """Return who has most work, with those that have as much or have it at other times; and who has less."""
+    computes = heavy[most].computes
+    others = [rank for rank in sorted(computes) if rank != most and computes[rank] < _ALIKE * computes[most]]
+    turns = sum(2 * each.saved >= heavy[most].saved for each in heavy.values()) - 1
+    if turns:
+        return f"{most}, in turn with {many(turns, 'other rank')},", others
+    return like(most, len(computes) - 1 - len(others)), others
+
+
+def _more(computes: Mapping[int, int], most: int, others: Sequence[int]) -> str:
+    """Say how long a rank computes, and how much longer than others."""
+    mean = sum(computes[rank] for rank in others) / len(others)
+    if mean <= _HARDLY * computes[most]:
+        return f"{us(computes[most])}, and the others hardly anything"
+    return f"{us(computes[most])}, {computes[most] / mean:.1f} times what the others compute on the average"
+
+
+def _heavy(found: Profile) -> dict[int, _Heavy]:
+    """Return the ranks that have most work between two meetings while others wait."""
+    heavy: dict[int, _Heavy] = defaultdict(_Heavy)
+    times = found.times
+    for epoch in found.epochs.every:
+        computes = [each.within(*window) for each, window in zip(times.computing, epoch.windows, strict=True)]
+        most = max(range(found.ranks), key=computes.__getitem__)
+        window = epoch.windows[most]
+        stretches = times.computing[most].clipped(*window)
+        waited = sum(overlap(stretches, each.clipped(*window)) for each in times.blocked) / found.ranks
+        saved = min(waited, computes[most] - sum(computes) / found.ranks)
+        if saved > 0:
+            of = heavy[most]
+            of.saved += saved
+            of.times += stretches
+            of.computes.update(dict(enumerate(computes)))
+    return heavy
+
+
+def _waiting_place(recording: ReportRecording, heavy: _Heavy, others: Sequence[int]) -> str:
+    """Return the line at which others waited longest while the heavy one computed."""
+    places: Counter[str] = Counter()
+    times = Covered(heavy.times)
+    for rank in others:
+        for wait in recording.waits[rank]:
+            if wait.place:
+                places[wait.place] += times.within(wait.begin, wait.end)
+    return places.most_common(1)[0][0] if places else ""

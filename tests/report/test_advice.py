@@ -1,0 +1,541 @@
+"""Advice of reports: each kind comes first where it alone is the cause, no untrue one beside it, and it helps."""
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+import conduit
+from conduit.launch.tracing import reporting
+from extended import Extended
+
+MANY = 60
+
+
+async def polls(ep, seconds, every):
+    """Compute, with a poll now and then."""
+    while seconds > 1e-9:
+        await ep.compute(min(every, seconds))
+        seconds -= every
+        await ep.poll()
+
+
+async def late(ep, every):
+    """The others get from rank 0, which computes as long as they do after each get."""
+    x = await Extended.attach(ep)
+    for _ in range(4):
+        if ep.rank == 0:
+            await polls(ep, 1e-3, every)
+        else:
+            await x.get(0, 0, 8)
+            await ep.compute(1e-3)
+    await x.barrier()
+
+
+async def all_late(ep, every):
+    """Each rank computes while its neighbour waits for what it has."""
+    x = await Extended.attach(ep)
+    for _ in range(4):
+        await ep.compute(1e-4 * (ep.rank % 2))
+        await x.get((ep.rank + 1) % ep.size, 0, 8)
+        await polls(ep, 1e-3, every)
+    await x.barrier()
+
+
+async def split_phase(ep, every):
+    """Rank 0 computes between its coming to a barrier and its wait, which holds up the others."""
+    x = await Extended.attach(ep)
+    for _ in range(4):
+        await x.barrier_notify()
+        if ep.rank == 0:
+            await polls(ep, 1e-3, every)
+        await x.barrier_wait()
+        if ep.rank:
+            await ep.compute(1e-3)
+
+
+async def keeps_lock(ep, every):
+    """The rank that keeps a lock's queue computes, while two others pass the lock on."""
+    x = await Extended.attach(ep)
+    lock = x.lock("a")
+    for _ in range(3):
+        if ep.rank == lock.home:
+            await polls(ep, 1e-3, every)
+        elif ep.rank == 1:
+            async with lock:
+                await ep.compute(5e-5)
+            await ep.compute(9e-4)
+        else:
+            await ep.compute(9.5e-4)
+    await x.barrier()
+
+
+async def heavy(ep, work):
+    """Each rank has its own amount of work before a barrier."""
+    x = await Extended.attach(ep)
+    for _ in range(10):
+        await ep.compute(work[ep.rank % len(work)])
+        await x.barrier()
+
+
+async def in_turn(ep, work):
+    """In each turn another rank has most of the work."""
+    x = await Extended.attach(ep)
+    for turn in range(2 * ep.size):
+        await ep.compute(work[(ep.rank + turn) % len(work)])
+        await x.all_reduce(np.arange(2))
+
+
+async def needed(ep, seconds):
+    """Rank 0 computes while the others need it, and all wait for it at the end: polls alone would bring little."""
+    x = await Extended.attach(ep)
+    await ep.compute(seconds if ep.rank == 0 else seconds / 3 if seconds < 5e-3 else 0)
+    if ep.rank:
+        for _ in range(5):
+            await x.get(0, 0, 8)
+    await x.barrier()
+
+
+async def one_late(ep, seconds):
+    """One rank comes late to the first of several barriers."""
+    x = await Extended.attach(ep)
+    await ep.compute(seconds if ep.rank == 3 else 0)
+    for _ in range(11):
+        await x.barrier()
+
+
+async def elements(ep, at_once):
+    """Rank 0 reads an array of rank 1."""
+    x = await Extended.attach(ep)
+    if ep.rank == 0:
+        if at_once:
+            await x.get(1, 0, 8 * MANY)
+        for index in range(0 if at_once else MANY):
+            await x.get(1, 8 * index, 8)
+    await x.barrier()
+
+
+async def bytes_put(ep, at_once):
+    """Rank 0 writes bytes to rank 1."""
+    x = await Extended.attach(ep)
+    if ep.rank == 0:
+        for index in range(1 if at_once else MANY):
+            await x.put(1, index, bytes(MANY if at_once else 1))
+    await x.barrier()
+
+
+async def in_order(ep, at_once):
+    """Rank 0 writes eight bytes to each other rank."""
+    x = await Extended.attach(ep)
+    if ep.rank == 0:
+        handles = []
+        for rank in range(1, ep.size):
+            if at_once:
+                handles.append(await x.put_nb(rank, 0, bytes(8)))
+            else:
+                await x.put(rank, 0, bytes(8))
+        for handle in handles:
+            await handle
+    await x.barrier()
+
+
+async def lists(ep, options):
+    """Rank 0 gives lists of offsets."""
+    x = await Extended.attach(ep)
+    if ep.rank == 0:
+        for _ in range(3):
+            await x.get_indexed(1, np.arange(0, 1600, 16), 8)
+    await x.barrier()
+
+
+async def steps(ep, at_once):
+    """One number to each of several ranks in each of many steps."""
+    x = await Extended.attach(ep)
+    for _ in range(20):
+        handles = []
+        for step in range(1, ep.size):
+            if at_once:
+                handles.append(await x.put_nb((ep.rank + step) % ep.size, 8 * ep.rank, bytes(8)))
+            else:
+                await x.put((ep.rank + step) % ep.size, 8 * ep.rank, bytes(8))
+        for handle in handles:
+            await handle
+        await x.barrier()
+
+
+async def sums(ep, tree):
+    """All ranks add to one number by requests to rank 0."""
+    x = await Extended.attach(ep)
+    total = 0
+
+    def add(token):
+        nonlocal total
+        total += 1
+
+    await ep.attach(add)
+    if tree:
+        await x.all_reduce(np.array([30]))
+    elif ep.rank:
+        for _ in range(30):
+            await ep.request_short(0, add)
+    else:
+        await ep.block_until(lambda: total == 30 * (ep.size - 1))
+
+
+async def flood(ep, at_once):
+    """Rank 0 sends many messages to rank 1."""
+    got = 0
+
+    def take(token, payload):
+        nonlocal got
+        got += len(payload)
+
+    await ep.attach(take)
+    if ep.rank == 0:
+        for _ in range(400 // at_once):
+            await ep.request_medium(1, take, bytes(100 * at_once))
+    elif ep.rank == 1:
+        await ep.block_until(lambda: got == 40_000)
+
+
+async def loose(ep, offset):
+    """Each rank puts to its neighbour, at some offset."""
+    x = await Extended.attach(ep)
+    for _ in range(20):
+        await x.put((ep.rank + 1) % ep.size, offset, np.zeros(16384, "u1"))
+    await x.barrier()
+
+
+async def short(ep, at_once):
+    """All send short messages to all, which wait for nothing."""
+    x = await Extended.attach(ep)
+    for turn in range(200 // at_once):
+        await x.put_nbi((ep.rank + turn) % ep.size, 8 * turn, np.zeros(at_once))
+    await x.sync()
+    await x.barrier()
+
+
+async def contacts(ep, warm):
+    """Each rank gets from the others; returns what that took, perhaps after messages along each pair."""
+    x = await Extended.attach(ep)
+    if warm:
+        for rank in range(ep.size):
+            await x.get(rank, 0, 8)
+    await x.barrier()
+    if warm:
+        await ep.compute(0.1)  # a long program is not hurt by what comes once
+    since = ep.now
+    for _ in range(5):
+        for rank in range(ep.size):
+            await x.get(rank, 0, 8)
+    await x.barrier()
+    return ep.now - since
+
+
+async def long_contacts(ep, warm):
+    """Rank 0 puts a long block to each rank, of which there is no later one; returns as `contacts`."""
+    x = await Extended.attach(ep)
+    if warm:
+        for rank in range(ep.size):
+            await x.get(rank, 0, 8)
+        await x.barrier()
+        await ep.compute(0.1)
+    since = ep.now
+    if ep.rank == 0:
+        for rank in range(ep.size):
+            await x.put(rank, 0, np.zeros(20_000))
+    await x.barrier()
+    return ep.now - since
+
+
+async def locked(ep, at_once):
+    """All ranks take one lock, for one thing or for several."""
+    x = await Extended.attach(ep)
+    for _ in range(20 // at_once):
+        async with x.lock("a"):
+            await ep.compute(1e-6 * at_once)
+    await x.barrier()
+
+
+async def computed_in_lock(ep, inside):
+    """All ranks compute while they have a lock, or before they take it."""
+    x = await Extended.attach(ep)
+    for _ in range(10):
+        await ep.compute(0 if inside else 1e-4)
+        async with x.lock("a"):
+            await ep.compute(1e-4 if inside else 0)
+    await x.barrier()
+
+
+async def counted(ep, at_once):
+    """All ranks count on rank 0, each time or once."""
+    x = await Extended.attach(ep)
+    number = x.atomic("i8")
+    if at_once:
+        await number.fetch_add(0, 0, 100)
+    for _ in range(0 if at_once else 100):
+        await number.fetch_inc(0, 0)
+    await x.barrier()
+
+
+@dataclass
+class Cause:
+    """A program with one cause, and with that mended.
+
+    `first` is in what is said first, `also` in what may be said beside; `least` by how many times mending is faster,
+    and `gone` whether nothing of it is told then.
+    """
+
+    main: object
+    bad: object
+    mended: object
+    first: str
+    remedy: str
+    conduit: str = "sci"
+    also: tuple = ()
+    ranks: int = 4
+    least: float = 1.2
+    gone: bool = True
+    into: dict = field(default_factory=dict)
+
+
+POLL = "Call `await ep.poll()`"
+SPREAD = "Give it less work"
+BLOCK = "Move a whole block"
+FEWER = "Make fewer of them"
+LESS = "Take it less often"
+NOT = " did not poll while others waited for it"
+HOT = "is a hot spot"
+FORETOLD = (POLL, SPREAD, "Let offsets, sizes", "Send one message along")
+"""Remedies whose share of the time is what they save."""
+EVEN = [2.5e-4]
+UNEVEN = [1e-4, 2e-4, 3e-4, 4e-4]
+
+CAUSES = {
+    "late": Cause(late, 1, 1e-5, f"Rank 0{NOT}", POLL),
+    "late, slowly": Cause(late, 1, 5e-5, f"Rank 0{NOT}", POLL, "udp", least=1.1),
+    "all late": Cause(all_late, 1, 1e-5, f"other ranks,{NOT}", POLL, ranks=6),
+    "split-phase": Cause(split_phase, 1, 1e-5, f"Rank 0{NOT}", POLL),
+    "keeps a lock": Cause(keeps_lock, 1, 1e-5, NOT, POLL),
+    "heavy": Cause(heavy, UNEVEN, EVEN, "Rank 3 computes 4,000.0 µs, 2.0 times what the others compute on", SPREAD),
+    "heavy, natively": Cause(heavy, UNEVEN, EVEN, "Rank 3 computes 4,000.0 µs, 2.0 times what", SPREAD, "t3e"),
+    "two heavy": Cause(
+        heavy, [1e-4, 1e-4, 3e-4, 3e-4], [2e-4], "Rank 2, like 1 other rank, computes 3,000.0 µs, 3.0 times", SPREAD
+    ),
+    "heavy in turn": Cause(
+        in_turn, UNEVEN, EVEN, "in turn with 3 other ranks, computes 800.0 µs, 2.0 times what", SPREAD
+    ),
+    "needed": Cause(needed, 1e-2, 2.5e-3, "Rank 0 computes 10,000.0 µs, and the others hardly", SPREAD),
+    "one late": Cause(one_late, 2e-2, 5e-3, "Rank 3 computes 20,000.0 µs, and the others hardly", SPREAD),
+    "elements": Cause(elements, False, True, "Rank 0 accesses rank 1 element by element", BLOCK),
+    "elements, natively": Cause(elements, False, True, "Rank 0 accesses rank 1 element by element", BLOCK, "t3e"),
+    "bytes": Cause(bytes_put, False, True, f"{MANY} times 1 byte, and waits for each one", BLOCK),
+    "in order": Cause(in_order, False, True, "Rank 0 accesses 39 ranks one after the other", "Begin all", ranks=40),
+    "in steps": Cause(steps, False, True, "accesses 5 ranks one after the other", "Begin all", "loggp", ranks=6),
+    "lists": Cause(lists, 0, 0, "The lists that rank 0 gives", "Try the conduit's option `rma=am`", "t3e",
+                   into={"conduit": "t3e:rma=am"}),
+    "hot spot": Cause(sums, False, True, f"Rank 0 {HOT}", "Let a tree combine", also=("Queues are full",), ranks=8),
+    "full": Cause(flood, 1, 10, "Queues are full", "Let the receiver poll more often, send fewer and larger",
+                  "loggp:slots=2", gone=False),
+    "loose": Cause(loose, 3, 8, "long messages go to offsets that are no multiple", "Let offsets, sizes", least=1.15),
+    "short": Cause(short, 1, 100, "in sending and receiving, not in waits", "Send fewer and larger messages"),
+    "first contacts": Cause(contacts, False, True, "First contacts are in the measured part",
+                            "Send one message along", "sunfire"),
+    "long first contacts": Cause(long_contacts, False, True, "First contacts are in the measured part",
+                                 "Send one message along", "sunfire", ranks=8),
+    "lock": Cause(locked, 1, 20, "waits for lock 'a' while others have it", LESS, ranks=8, gone=False),
+    "computed in a lock": Cause(
+        computed_in_lock, True, False, "waits for lock 'a' while others have it", LESS, gone=False
+    ),
+    "counted": Cause(counted, False, True, "atomic operations on rank 0", FEWER, also=(HOT,), ranks=8),
+    "counted, natively": Cause(counted, False, True, "atomic operations on rank 0", FEWER, "t3e", ranks=8),
+}  # fmt: skip
+
+
+def reported(main, *args, **settings):
+    """The report of a program, and its result."""
+    with reporting() as reports:
+        result = conduit.run(main, *args, **settings)
+    (found,) = reports
+    return found, result
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_the_cause_is_told_first_and_nothing_untrue_and_to_mend_it_helps(name):
+    cause = CAUSES[name]
+    found, before = reported(cause.main, cause.bad, ranks=cause.ranks, conduit=cause.conduit)
+    assert found.advice
+    first, *others = found.advice
+    assert cause.first in first.what
+    assert first.remedy.startswith(cause.remedy)
+    assert [each.what for each in others if not any(words in each.what for words in cause.also)] == []
+    mended = {"ranks": cause.ranks, "conduit": cause.conduit, **cause.into}
+    then, after = reported(cause.main, cause.mended, **mended)
+    if cause.main in (contacts, long_contacts):
+        was, now = max(before.values), max(after.values)
+    else:
+        was, now = (each.profile.working / 1e12 for each in (found, then))
+    assert was > cause.least * now
+    if cause.remedy in FORETOLD:
+        assert first.share * found.profile.working / 1e12 == pytest.approx(was - now, rel=0.25)
+    assert not (cause.gone and [each.what for each in then.advice if cause.first in each.what])
+
+
+HERE = r"at \S*test_advice.py:\d+ in \w+"
+WORDS = {
+    "all late": (
+        r"Rank \d, like 5 other ranks, did not poll while others waited for it: it computed for 3,\d{3}\.\d µs, up to "
+        rf"\d{{3}}\.\d µs at a time, with 4 messages under way to it\. That cost the others, which waited {HERE}, "
+        r"3,\d{3}\.\d µs together, and the job about 3,\d{3}\.\d µs\."
+    ),
+    "heavy": (
+        r"Rank 3 computes 4,000\.0 µs, 2\.0 times what the others compute on the average; they wait for it, mostly "
+        rf"{HERE}\. Spread evenly, the work would take about 1,3\d\d\.\d µs less\."
+    ),
+    "counted": (
+        rf"Rank \d, like 6 other ranks, makes 100 atomic operations on rank 0 {HERE}, one by one\. They take \d\d % of "
+        r"its time after the start\."
+    ),
+    "lock": (
+        rf"Rank \d, like 7 other ranks, waits for lock 'a' while others have it, {HERE}: 4,\d{{3}}\.\d µs, \d\d % "
+        r"of its time after the start\. It was held 160 times, for 5\.\d µs on the average, 1\.0 µs of them computing, "
+        r"and \d\d\.\d µs passed from one to the next\."
+    ),
+    "hot spot": (
+        r"Rank 0 is a hot spot: 210 of 210 requests go to it, from 7 ranks, and it spends \d\d % of its time after the "
+        r"start on messages and handlers, and the others wait for it for \d\d % of theirs on the average\."
+    ),
+    "bytes": (
+        rf"Rank 0 accesses rank 1 element by element {HERE}: 60 times 1 byte, and waits for each one\. Calls and waits "
+        r"there take \d\d % of its time after the start\."
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_what_is_said(name):
+    cause = CAUSES[name]
+    found, _ = reported(cause.main, cause.bad, ranks=cause.ranks, conduit=cause.conduit)
+    assert re.fullmatch(WORDS[name], found.advice[0].what)
+
+
+def test_locks_of_one_line_are_told_as_one():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        for turn in range(12):
+            async with x.lock(turn % 3):
+                await ep.compute(1e-5)
+        await x.barrier()
+
+    (told,) = reported(main, ranks=8, conduit="sci")[0].advice
+    assert " waits for lock " in told.what
+    assert " while others have it, as for 2 other locks, at " in told.what
+
+
+async def stencil(ep):
+    """A balanced stencil: rows to both neighbours, the same work for all."""
+    x = await Extended.attach(ep)
+    near = [rank for rank in (ep.rank - 1, ep.rank + 1) if 0 <= rank < ep.size]
+    for _ in range(10):
+        handles = [await x.put_nb(rank, 8192 * (ep.rank < rank), np.zeros(512)) for rank in near]
+        await ep.compute(2e-4)
+        for handle in handles:
+            await handle
+        await x.barrier()
+
+
+async def reducing(ep):
+    """A sum of all ranks after each step."""
+    x = await Extended.attach(ep)
+    for _ in range(20):
+        await ep.compute(2e-4)
+        await x.all_reduce(np.arange(4.0))
+
+
+async def ping_pong(ep):
+    """Large blocks to and fro, each waited for."""
+    x = await Extended.attach(ep)
+    for turn in range(10):
+        if ep.rank == turn % 2:
+            await x.put(1 - ep.rank, 0, np.zeros(20_000))
+        await x.barrier()
+
+
+async def one_to_all(ep):
+    """Rank 0 puts a large array to each rank: the first put takes as long as the others."""
+    x = await Extended.attach(ep)
+    if ep.rank == 0:
+        for rank in range(ep.size):
+            await x.put(rank, 0, np.zeros(20_000))
+    await x.barrier()
+
+
+async def pipeline(ep):
+    """Each rank waits for the one before it, and all have the same work."""
+    got = []
+
+    def take(token, number):
+        got.append(number)
+
+    await ep.attach(take)
+    for turn in range(30):
+        if ep.rank:
+            await ep.block_until(lambda turn=turn: len(got) > turn)
+        await ep.compute(5e-5)
+        if ep.rank < ep.size - 1:
+            await ep.request_short(ep.rank + 1, take, turn)
+
+
+async def exchanging(ep):
+    """All send to all, some blocks of thirty kilobytes."""
+    x = await Extended.attach(ep)
+    for _ in range(3):
+        await x.all_to_all(np.zeros((ep.size, 4000)))
+
+
+async def own(ep):
+    """Each rank reads its own segment, word by word."""
+    x = await Extended.attach(ep)
+    for index in range(200):
+        await x.get(ep.rank, 8 * index, 8)
+    await x.barrier()
+
+
+async def uncontended(ep):
+    """A lock that nobody else wants."""
+    x = await Extended.attach(ep)
+    if ep.rank == 0:
+        for _ in range(3):
+            async with x.lock("a"):
+                pass
+    await x.barrier()
+
+
+async def edges(ep):
+    """One number to each neighbour in each of many steps: there is no block to move."""
+    x = await Extended.attach(ep)
+    near = [rank for rank in (ep.rank - 1, ep.rank + 1) if 0 <= rank < ep.size]
+    for _ in range(40):
+        handles = [await x.put_nb(rank, 8 * (ep.rank < rank), bytes(8)) for rank in near]
+        for handle in handles:
+            await handle
+        await x.barrier()
+
+
+GOOD = (stencil, edges, reducing, ping_pong, one_to_all, pipeline, exchanging, own, uncontended)
+
+
+@pytest.mark.parametrize("network", ["sci", "sunfire", "t3e", "udp", "startx"])
+@pytest.mark.parametrize("main", GOOD, ids=lambda main: main.__name__)
+def test_a_program_with_nothing_wrong_is_told_nothing_untrue(main, network):
+    found, _ = reported(main, ranks=2 if main is ping_pong else 4, conduit=network)
+    told = [each.what for each in found.advice]
+    if network == "startx" and main is stencil:  # long payloads move by polls of both ranks
+        assert len(told) == 1
+        assert NOT in told.pop()
+    if network == "sunfire":  # whose first contacts are in every short program
+        told = [what for what in told if not what.startswith("First contacts are in the measured part")]
+    if main is edges:  # most of whose time is in short messages, on some
+        told = [what for what in told if " in sending and receiving, not in waits: " not in what]
+    assert told == []
