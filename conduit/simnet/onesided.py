@@ -19,7 +19,7 @@ from conduit.frames import awaited_frames
 from conduit.sim.trio_private import cancelled
 from conduit.simnet.operating import BeginChain, OperatingCall
 from conduit.simnet.port import SimulatedNetwork, SimulatedPort
-from conduit.simnet.transport import Then
+from conduit.simnet.transport import Then, refuse_async
 
 Spans: TypeAlias = Sequence[tuple[int, int]]
 """Where some bytes are in a segment: the offset and size of each contiguous run."""
@@ -63,6 +63,11 @@ class Unit(ABC):
     Args:
         port: the rank's; its CPU is taken while a chain has not called `free()`.
     """
+
+    def __init_subclass__(cls) -> None:
+        """Refuse async methods, which nothing would await."""
+        refuse_async(cls, Unit, "unit")
+        super().__init_subclass__()
 
     def __init__(self, port: OneSidedPort) -> None:
         self.port = port

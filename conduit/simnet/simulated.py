@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from conduit.contract import Conduit, Core, JobSetup
 from conduit.contract.returned import TICKS, Returns, is_counts, look_at_returned
@@ -14,6 +14,7 @@ from conduit.errors import BadRequest, ConduitError
 from conduit.sim import Kernel
 from conduit.simnet.allgather import Allgather
 from conduit.simnet.checked import Ledger, check
+from conduit.simnet.checked_unit import check_unit
 from conduit.simnet.host import HostModel
 from conduit.simnet.observed import InFlight, observe
 from conduit.simnet.onesided import Native, OneSidedPort, Unit
@@ -22,6 +23,7 @@ from conduit.simnet.shm import SharedMemoryTransport
 from conduit.simnet.transport import Transport
 from conduit.simnet.untold import lost
 
+_Made = TypeVar("_Made")
 _RETURNS = {
     "start_ticks": TICKS,
     "allgather_ticks": TICKS,
@@ -157,18 +159,13 @@ class SimulatedConduit(Conduit):
             if shared is not None:
                 port.add_transport(shared)
         if isinstance(port, OneSidedPort):
-            port.native = Native(port, self.make_unit(port))
+            port.native = Native(port, self._checked_unit(port))
         self.ports.append(port)
         return port
 
     def _checked_transport(self, port: SimulatedPort) -> Transport:
         """Return the network's transport for `port`, which has what the port counts on."""
-        try:
-            transport = self.make_transport(port)
-        except TypeError as error:
-            if not str(error).startswith("Can't instantiate abstract class"):
-                raise
-            raise ConduitError(f"{type(self).__name__}.make_transport: {error}; define what it lacks") from None
+        transport = self._made("make_transport", lambda: self.make_transport(port))
         if not isinstance(transport, Transport):
             raise ConduitError(f"{type(self).__name__}.make_transport returned {transport!r}; return a Transport")
         name = type(transport).__name__
@@ -182,6 +179,26 @@ class SimulatedConduit(Conduit):
                 f"{name}.miss_ps={miss} is no int of picoseconds from 0 on; use conduit.sim.units.ps(seconds) or round"
             )
         return transport
+
+    def _checked_unit(self, port: OneSidedPort) -> Unit:
+        """Return what does the native operations of `port`, in development mode one that is looked at."""
+        unit = self._made("make_unit", lambda: self.make_unit(port))
+        if not isinstance(unit, Unit):
+            raise ConduitError(f"{type(self).__name__}.make_unit returned {unit!r}; return a conduit.simnet.Unit")
+        if getattr(unit, "port", None) is not port:
+            raise ConduitError(f"{type(unit).__name__}.__init__ has not called super().__init__(port)")
+        if sys.flags.dev_mode:
+            check_unit(unit)
+        return unit
+
+    def _made(self, method: str, make: Callable[[], _Made]) -> _Made:
+        """Return what a method makes, of a class that has all that it must have."""
+        try:
+            return make()
+        except TypeError as error:
+            if not str(error).startswith("Can't instantiate abstract class"):
+                raise
+            raise ConduitError(f"{type(self).__name__}.{method}: {error}; define what it lacks") from None
 
     def allgather(self, rank: int) -> Allgather:
         """Return the allgather that `rank` comes to next."""

@@ -100,6 +100,25 @@ class TransportPort(Protocol):
         """Go on with a pass that a transport stopped by LATER."""
 
 
+def refuse_async(cls: type, base: type, what: str) -> None:
+    """Refuse a class that defines methods of another one as async.
+
+    Args:
+        cls: the class.
+        base: which has these methods.
+        what: its objects are.
+
+    Raises:
+        TypeError: it has one.
+    """
+    for name, method in vars(cls).items():
+        if iscoroutinefunction(method) and hasattr(base, name):
+            raise TypeError(
+                f"{cls.__name__}.{name} is async; a {what}'s methods are plain; what they begin goes on in events "
+                "(port.kernel.at)"
+            )
+
+
 class Transport(ABC):
     """One rank's end of a way for messages.
 
@@ -116,12 +135,7 @@ class Transport(ABC):
 
     def __init_subclass__(cls) -> None:
         """Refuse async methods: a coroutine would be taken for what they return."""
-        for name, method in vars(cls).items():
-            if iscoroutinefunction(method) and hasattr(Transport, name):
-                raise TypeError(
-                    f"{cls.__name__}.{name} is async; a transport's methods are plain; what they begin goes on in "
-                    "events (port.kernel.at)"
-                )
+        refuse_async(cls, Transport, "transport")
         super().__init_subclass__()
         look_at_returned(cls, {"statistics": COUNTS})
 

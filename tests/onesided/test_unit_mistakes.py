@@ -1,0 +1,136 @@
+"""Mistakes of who writes a unit are told with its class and method, in development mode also those of its calls."""
+
+import sys
+
+import pytest
+
+import conduit
+from conduit.simnet import Unit
+from conduit.simnet.checked_unit import check_unit
+from extended import Extended
+
+pytestmark = pytest.mark.usefixtures("late")
+
+
+@pytest.fixture
+def network(late):
+    """Give the module of the network."""
+    conduit.run(nothing, ranks=1, conduit=late)
+    return sys.modules["late_network"]
+
+
+async def nothing(ep):
+    """Do nothing."""
+
+
+async def main(ep):
+    x = await Extended.attach(ep)
+    await x.put(1 - ep.rank, 0, b"12345678")
+    await x.get(1 - ep.rank, 0, 8)
+    await x.barrier()
+
+
+def failed(monkeypatch, network, make):
+    monkeypatch.setattr(network.Late, "make_unit", make)
+    with pytest.raises(conduit.ConduitError) as caught:
+        conduit.run(main, conduit="late", segment=64)
+    return str(caught.value)
+
+
+def test_no_unit(monkeypatch, network):
+    wrong = failed(monkeypatch, network, lambda self, port: None)
+    assert wrong == "Late.make_unit returned None; return a conduit.simnet.Unit"
+
+
+def test_a_unit_that_has_not_called_init(monkeypatch, network):
+    class Uncalled(network.LateUnit):
+        def __init__(self, port, network):
+            pass
+
+    wrong = failed(monkeypatch, network, lambda self, port: Uncalled(port, self))
+    assert wrong == "Uncalled.__init__ has not called super().__init__(port)"
+
+
+def test_a_unit_that_lacks_a_method(monkeypatch, network):
+    class Lacking(Unit):
+        put = get = atomic = quiet = network.LateUnit.put
+
+    wrong = failed(monkeypatch, network, lambda self, port: Lacking(port))
+    assert wrong.startswith("Late.make_unit: Can't instantiate abstract class Lacking with abstract method")
+    assert wrong.endswith("; define what it lacks")
+
+
+def test_an_async_method(network):
+    with pytest.raises(
+        TypeError, match=r"^Slow\.put is async; a unit's methods are plain; what they begin goes on in e"
+    ):
+
+        class Slow(network.LateUnit):
+            async def put(self, dest, places, data, free, done):
+                """Wait for nothing."""
+
+
+def twice(call):
+    def both(*args):
+        call(*args)
+        call(*args)
+
+    return both
+
+
+CALLS = {
+    "put free": lambda plain: {"put": lambda s, d, p, data, free, done: plain.put(s, d, p, data, twice(free), done)},
+    "put done": lambda plain: {"put": lambda s, d, p, data, free, done: plain.put(s, d, p, data, free, twice(done))},
+    "get done": lambda plain: {"get": lambda s, d, p, free, done: plain.get(s, d, p, free, twice(done))},
+}
+
+
+@pytest.mark.parametrize("which", CALLS)
+def test_what_is_called_twice(monkeypatch, network, which):
+    method, call = which.split()
+    kind = type("Twice", (network.LateUnit,), CALLS[which](network.LateUnit))
+
+    def make(self, port):
+        unit = kind(port, self)
+        check_unit(unit)
+        return unit
+
+    wrong = failed(monkeypatch, network, make)
+    assert wrong.removeprefix("rank 0, ").removeprefix("rank 1, ") == (
+        f"Twice.{method} called {call}() a second time; an operation calls it once"
+    )
+
+
+@pytest.mark.parametrize(("data", "said"), [([1, 2], "[1, 2]"), (b"123", "3 bytes")])
+def test_what_a_get_gives(monkeypatch, network, data, said):
+    class Short(network.LateUnit):
+        def get(self, dest, places, free, done):
+            super().get(dest, places, free, lambda _: done(data))
+
+    def make(self, port):
+        unit = Short(port, self)
+        check_unit(unit)
+        return unit
+
+    wrong = failed(monkeypatch, network, make)
+    assert wrong.removeprefix("rank 0, ").removeprefix("rank 1, ") == (
+        f"Short.get called done({said}); give the 8 bytes that it is to read"
+    )
+
+
+@pytest.mark.parametrize("name", ["origin", "t3e"])
+def test_sound_units_do_the_same_as_without(monkeypatch, name):
+    from conduit.simnet import simulated
+
+    plain = conduit.run(main, conduit=name, segment=64)
+    found = []
+
+    def checked(self, port):
+        unit = self.make_unit(port)
+        check_unit(unit)
+        found.append(unit)
+        return unit
+
+    monkeypatch.setattr(simulated.SimulatedConduit, "_checked_unit", checked)
+    assert conduit.run(main, conduit=name, segment=64).digest == plain.digest
+    assert len(found) == 2
