@@ -324,8 +324,8 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
         or _of_another_front(kind, name, error, imported=False)
     ):
         return text
-    if word := _of_main(kind, name):
-        return f"{kind.__name__} has no {name}, but what main is called with has: write `{word}.{name}`"
+    if write := _of_main(kind, name, _written(error)):
+        return f"{kind.__name__} has no {name}, but what main is called with has: write `{write}`"
     if close := next(filter(None, (like(each, own) for each in _without_prefix(name))), ""):
         return f"{kind.__name__} has no {name}{close}"
     return _in_layer(kind, name)
@@ -508,14 +508,24 @@ def _of_another_front(kind: type, name: str, error: BaseException, *, imported: 
     return ""
 
 
-def _of_main(kind: type, name: str) -> str:
-    """Return what programs call what their front end gives to main, where that has a name; "" where it has not."""
+def _of_main(kind: type, name: str, called: str) -> str:
+    """Return what to write of what the front end gives to main, where that has a name; "" where it has not.
+
+    Args:
+        kind: the class that has it not.
+        name: the name.
+        called: what the program calls the object; such objects may be what the method takes.
+    """
     for module in (
         importlib.import_module(each) for each in public_modules() if kind.__module__.startswith(f"{each}.")
     ):
         word, given = getattr(module, "_given", ("", object))
-        if given is not kind and name in dir(given):
-            return str(word)
+        if given is kind or name not in dir(given):
+            continue
+        method, argument = getattr(given, name), kind.__name__.lower()
+        if inspect.isroutine(method) and argument in inspect.signature(method).parameters:
+            return f"{word}.{name}(..., {argument}={called or argument})"
+        return f"{word}.{name}"
     return ""
 
 

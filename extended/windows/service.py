@@ -82,6 +82,7 @@ class Service:
 
     Args:
         x: the extended layer.
+        makes: whether this rank makes a window, and does not only serve those of others.
 
     Attributes:
         x: the extended layer.
@@ -89,7 +90,7 @@ class Service:
         locks: this rank's places in the queues of locks.
     """
 
-    def __init__(self, x: Extended) -> None:
+    def __init__(self, x: Extended, *, makes: bool) -> None:
         self.x = x
         self.ep: Endpoint = x.ep
         self._parts: list[Part | None] = []  # by slot, which is not used again
@@ -99,6 +100,7 @@ class Service:
         self._room = min(self.ep.limits.max_medium, _LARGEST)
         self.locks = WindowLocks(x)
         self._attached = False
+        self._makes = makes
         self._failed: Exception | None = None
 
     async def connect(self) -> None:
@@ -133,6 +135,9 @@ class Service:
             told.note(
                 "it makes the first window of the job, for which all ranks attach handlers; let those that make none "
                 "call `await windows.attach(x)`"
+                if self._makes
+                else "it is in windows.attach, which all ranks must come to, or make their first window in its place: "
+                "let no rank make other calls of all ranks first that this one makes later"
             )
 
     async def connected(self) -> None:
@@ -422,15 +427,20 @@ def attach(x: Extended) -> Coroutine[Any, Any, None]:
 
 
 async def _attach(x: Extended) -> None:
-    await attached(x)
+    await attached(x, makes=False)
     await x.ep.poll()
 
 
-async def attached(x: Extended) -> Service:
-    """Return the service of a rank, which all ranks of the job attach at their first window."""
+async def attached(x: Extended, *, makes: bool = True) -> Service:
+    """Return the service of a rank, which all ranks of the job attach at their first window.
+
+    Args:
+        x: the extended layer.
+        makes: whether this rank is about to make a window.
+    """
     service = _services.get(id(x.ep))
     if service is None or service.ep is not x.ep:
-        service = _services[id(x.ep)] = Service(x)
+        service = _services[id(x.ep)] = Service(x, makes=makes)
         await service.connect()
     else:
         await service.connected()

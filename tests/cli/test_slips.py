@@ -172,6 +172,9 @@ LINES = {
     ),
     UPC + "me = t\n    me.rank": "Thread has no rank; write `me.MYTHREAD`",
     UPC.replace("(t)", "(ep)").replace(" t.", " ep.") + "ep.rank": "Thread has no rank; write `ep.MYTHREAD`",
+    SHMEM + "c = await pe.Ctx.create()\n    await c.put_nbi(a, a, 0)": (
+        "Ctx has no put_nbi, but what main is called with has: write `pe.put_nbi(..., ctx=c)`"
+    ),
     SHMEM + "pe.int_put(a, 1, 1)": (
         "PE has no int_put; write `await pe.put(target, source, dest)`, of arrays of any type"
     ),

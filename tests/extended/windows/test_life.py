@@ -328,3 +328,18 @@ def test_accesses_that_a_cancelled_fence_has_not_told_of_are_told_by_the_next(ne
     for tenths in range(0, 300, 7):
         with pytest.raises(windows.WindowError, match=r"(?m)win\.Put at .* of rank [01], bytes 0 to 7 conflicts with"):
             conduit.run(main, tenths * 1e-7, ranks=3, conduit=network)
+
+
+def test_who_only_serves_windows_is_not_told_to_do_so():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        if ep.rank:
+            await windows.attach(x)
+        team = await x.split(ep.rank)
+        await Win.Allocate(8, comm=team)
+
+    with pytest.raises(conduit.Deadlock) as caught:
+        conduit.run(main, ranks=2, conduit="loggp")
+    told = str(caught.value)
+    assert "it is in windows.attach, which all ranks must come to, or make their first window in its place" in told
+    assert "it makes the first window" not in told
