@@ -26,6 +26,11 @@ Spans: TypeAlias = Sequence[tuple[int, int]]
 
 WORD = 8
 _MODULO = (1 << 64) - 1
+_NO_BUFFER = memoryview(b"")
+
+
+def _nothing() -> None:
+    """Stand in for what has been called."""
 
 
 def pieces(places: StridedSection, most: int) -> Sequence[Spans]:
@@ -232,6 +237,7 @@ class OneSidedPort(SimulatedPort):
                     await kernel.park(operating)
                 if not operating.begun:
                     await self._operate_later(operating, chain)
+                operating.forget()
             if self._completed:
                 self.settle_completed()
         except BaseException:
@@ -277,8 +283,11 @@ class Native(OneSided):
         """Begin to read into `out`."""
 
         def done(data: bytes) -> None:
+            nonlocal out, then
             out[:] = data
-            self.port.finished(then)
+            # The event that is running may keep this function for longer than the operation its buffer (X14).
+            complete, out, then = then, _NO_BUFFER, _nothing
+            self.port.finished(complete)
 
         return self._begin(partial(self.unit.get, dest, places), done)
 

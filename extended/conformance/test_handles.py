@@ -97,6 +97,30 @@ def test_a_handle_that_is_done_holds_no_buffer(case: Case) -> None:
 
 
 @pytest.mark.rule("X14")
+def test_a_get_that_is_over_holds_no_buffer(case: Case) -> None:
+    """A bytearray can grow again at once, as long as the rank has called nothing else."""
+    case = case.at_least(2)
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        await x.barrier()
+        for dest in (right(ep), ep.rank):
+            here = bytearray(8)
+            await x.get(dest, 0, out=here)
+            here.extend(b"more")
+            here = bytearray(24)
+            await x.get_indexed(dest, [0, 9, 40], 8, here)
+            here.extend(b"more")
+            here = bytearray(24)
+            handle = await x.get_vector_nb(dest, [(0, 8), (8, 16)], here)
+            await handle
+            here.extend(b"more")
+        await x.barrier()
+
+    case.run(main, **segment_for(64))
+
+
+@pytest.mark.rule("X14")
 def test_done_looks_without_polling(case: Case) -> None:
     """It turns true by some poll, never by looking; then the result is there at once."""
     case = case.at_least(2)
