@@ -265,22 +265,7 @@ class Barrier:
         """
         phase = self.phases[self._parity]
         if phase.notified:
-            word = self._barriers.rank_word
-            if others := lines_in(self, self._ep):
-                here = running_line(self._ep)
-                team = ", or give each task a team of its own, by split" if word == RANK else ""
-                raise conduit.BadRequest(
-                    f"{call}: this {word} is in a barrier{self._name()} already, in another task, at {others[0]}, and "
-                    f"calls one more at {here}; let one task of a {word} come to each barrier: write one, after the "
-                    f"nursery{team}"
-                )
-            named = "" if phase.id is None else f" (id {phase.id})"
-            if self.notified_at is None and not self._waiting:
-                named += ", in a barrier that was cancelled,"
-            wait = (self.called if self.notified_at is not None else "") or "barrier_wait or barrier_try"
-            raise conduit.BadRequest(
-                f"{call}: this {word} has notified the barrier{named} and not yet waited for it; call {wait} first"
-            )
+            self.refuse_another(call)
         phase.notified = True
         self._come += 1
         phase.id = id
@@ -290,6 +275,30 @@ class Barrier:
             phase.consensus.merge(Agreement.NAMED, id, 0)
         self.advance(self._parity)
         await self._barriers.outgoing.send_at_once()
+
+    def refuse_another(self, call: str) -> NoReturn:
+        """Refuse a call that cannot be made before the barrier that this rank has come to is over.
+
+        Raises:
+            conduit.BadRequest: always.
+        """
+        phase = self.phases[self._parity]
+        word = self._barriers.rank_word
+        if others := lines_in(self, self._ep):
+            here = running_line(self._ep)
+            team = ", or give each task a team of its own, by split" if word == RANK else ""
+            raise conduit.BadRequest(
+                f"{call}: this {word} is in a barrier{self._name()} already, in another task, at {others[0]}, and "
+                f"calls one more at {here}; let one task of a {word} come to each barrier: write one, after the "
+                f"nursery{team}"
+            )
+        named = "" if phase.id is None else f" (id {phase.id})"
+        if self.notified_at is None and not self._waiting:
+            named += ", in a barrier that was cancelled,"
+        wait = (self.called if self.notified_at is not None else "") or "barrier_wait or barrier_try"
+        raise conduit.BadRequest(
+            f"{call}: this {word} has notified the barrier{named} and not yet waited for it; call {wait} first"
+        )
 
     async def wait(self, call: str, id: int | None, team: Breakable) -> bool:
         """Wait until all ranks have given their parts, and end the phase; return False where the team broke before.

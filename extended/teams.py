@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Any, SupportsIndex
 
     from conduit import Endpoint
-    from extended.barrier import Barriers
+    from extended.barrier import Barrier, Barriers
     from extended.collectives.engine import CollectiveEngine
     from extended.events import Events
 
@@ -87,6 +87,12 @@ def _for_barrier(call: str) -> Callable[..., None]:
     return check
 
 
+def _of_meetings(identity: tuple[int, int]) -> tuple[int, int]:
+    """Return the identity of a team's barrier for calls of a layer above, by that of its barrier."""
+    lead, count = identity
+    return lead, ~count
+
+
 class Team(Collectives):
     """Some ranks of the job; made by `split`, and `Extended` is the team of all.
 
@@ -108,6 +114,7 @@ class Team(Collectives):
         self.topology = topology(hosts if isinstance(members, range) else tuple(hosts[rank] for rank in members))
         self._team_calls = parts.collectives.open(identity, members, self.topology, self._rank)
         self._barrier = parts.barriers.make(identity, members, self.topology, self._rank)
+        self._meetings: Barrier | None = None  # of calls of a layer above
         self._ending = False  # a task of this rank is in `destroy`
         self._destroyed = False
 
@@ -264,6 +271,8 @@ class Team(Collectives):
         self._destroyed = True
         self._collectives.close(self._team_calls)
         self._parts.barriers.drop(self._team_calls.identity)
+        if self._meetings is not None:
+            self._parts.barriers.drop(_of_meetings(self._team_calls.identity))
 
     # --------------------------------------------------------------------------------------------------------- barrier
 
@@ -358,6 +367,29 @@ class Team(Collectives):
         """Do as `barrier_wait` without an id, in the midst of a call of a layer above."""
         self.check_usable("barrier_wait")
         return self._end_barrier("barrier_wait", None)
+
+    async def meet(self, id: int, called: str) -> None:
+        """Wait until all ranks have come to a call of a layer above, of which no barrier of the program is a part.
+
+        Args:
+            id: 32 bits, signed or unsigned, the same on all ranks.
+            called: the call that the user made, as "a.gather_to".
+
+        Raises:
+            conduit.BadRequest: this rank is in a barrier, or between notify and wait.
+            conduit.ConduitError: a collective call broke the team, and some ranks do not come.
+            extended.BarrierMismatch: on all ranks, since they gave different ids.
+        """
+        self.check_usable(called)
+        if self._barrier.notified:
+            self._barrier.refuse_another(called)
+        if self._meetings is None:
+            identity = _of_meetings(self._team_calls.identity)
+            self._meetings = self._parts.barriers.make(identity, self._members, self.topology, self._rank)
+        name = checks.barrier_id(called, id)
+        await self._meetings.notify(called, name, called)
+        if not await self._meetings.wait(called, name, self._team_calls):
+            raise conduit.ConduitError(f"{called}: this team is broken: {self._why_broken()}")
 
     async def _end_barrier(self, call: str, name: int | None) -> None:
         if not await self._barrier.wait(call, name, self._team_calls):

@@ -237,7 +237,6 @@ class OneSidedPort(SimulatedPort):
                     await kernel.park(operating)
                 if not operating.begun:
                     await self._operate_later(operating, chain)
-                operating.forget()
             if self._completed:
                 self.settle_completed()
         except BaseException:
@@ -285,7 +284,7 @@ class Native(OneSided):
         def done(data: bytes) -> None:
             nonlocal out, then
             out[:] = data
-            # The event that is running may keep this function for longer than the operation its buffer (X14).
+            # The call and the event that is running keep this function for longer than the operation its buffer (X14).
             complete, out, then = then, _NO_BUFFER, _nothing
             self.port.finished(complete)
 

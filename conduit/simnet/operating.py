@@ -12,10 +12,6 @@ BeginChain: TypeAlias = Callable[[Then], object]
 """Begins a chain of events, which calls what it is given when it needs the CPU no more."""
 
 
-def _no_chain(over: Then) -> None:
-    """Stand in for the chain of a call that is over."""
-
-
 class OperatingPort(PollingPort, Protocol):
     """What is seen here of a port, which is a `conduit.simnet.OneSidedPort`."""
 
@@ -51,10 +47,6 @@ class OperatingCall(PollingCall):
             kernel.call(free, self._when_free)
         else:
             self._poll()
-
-    def forget(self) -> None:
-        """Keep nothing of a call that is over: its buffers are the program's again."""
-        self._chain = _no_chain
 
     def _act(self) -> None:
         self.begun = True

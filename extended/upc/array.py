@@ -12,6 +12,7 @@ import trio
 import conduit
 from extended.front_ends import integer, public
 from extended.upc import selection
+from extended.upc.agreement import END, Argument, agree
 from extended.upc.buffer import Pending
 from extended.upc.errors import NotAwaited, WrongIndex
 from extended.upc.memory import ArrayMemory
@@ -494,6 +495,10 @@ class SharedArray:
         await self._runtime.writes.settle(self)
         return (await self.memory.read_all()).reshape(self.shape)
 
+    def as_argument(self) -> Argument:
+        """Return how the array is compared between threads, as an argument of a call that all make."""
+        return Argument(str(self.description.checksum()), f"the array of {self.made}")
+
     def _for_gather_to(self, thread: Any) -> tuple[Any, ...]:
         self.check_alive("a.gather_to")
         threads = self._layout.threads
@@ -515,9 +520,11 @@ class SharedArray:
         """
         await self._runtime.fence()
         try:
-            await self._runtime.x.barrier(called="a.gather_to")
+            await agree(
+                self._runtime, "a.gather_to", {"a": self.as_argument(), "thread": Argument(str(thread), str(thread))}
+            )
             whole = await self.memory.gather(thread)
-            await self._runtime.x.barrier(called="a.gather_to")
+            await self._runtime.x.meet(END, "a.gather_to")
         except trio.Cancelled:
             self._runtime.x.give_up("a.gather_to")
             raise

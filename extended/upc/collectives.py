@@ -10,6 +10,8 @@ Source: UPC Language Specifications 1.3, 7.3 (collective library), for what each
 from __future__ import annotations
 
 from functools import wraps
+from hashlib import blake2b
+from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -19,6 +21,7 @@ import conduit
 from conduit.words import many
 from extended.front_ends import integer, name_calls, public, shown
 from extended.upc import operators
+from extended.upc.agreement import END, Argument, agree
 from extended.upc.array import SharedArray, refuse_read
 from extended.upc.places import Spot, check_array, size, spot
 from extended.upc.sort import sort
@@ -138,18 +141,38 @@ def _for_all_sort(t: UpcCollectives, a: Any) -> tuple[Any, ...]:
     return t, array
 
 
+def _argument(value: Any) -> Argument:
+    """Return how a checked argument is compared between threads."""
+    match value:
+        case SharedArray():
+            return value.as_argument()
+        case Spot(array=array):
+            whole = array.as_argument()
+            place = f"thread {value.owner}, byte {value.offset}"
+            return Argument(f"{whole.identity} {place}", f"a place ({place}) of {whole.said}")
+        case operators.UpcOperator():
+            return Argument(value.name, value.name)
+        case _:
+            return Argument(blake2b(repr(value).encode(), digest_size=8).hexdigest(), shown(value))
+
+
 def _together(call: str, check: Callable[..., object]) -> Callable[[Together], Together]:
-    """Turn what all threads do in one of these calls into that call: with a fence, and barriers before and after."""
+    """Turn what all threads do in one of these calls into that call: with a fence, and barriers before and after.
+
+    In the place of the first barrier they find out whether all have given the same arguments.
+    """
 
     def whole(part: Together) -> Together:
+        names = list(signature(part).parameters)[1:]
+
         @wraps(part)
         async def method(t: UpcCollectives, *arguments: Any) -> None:
             await t.runtime.fence()
             try:
-                await t.runtime.x.barrier(called=call)
+                await agree(t.runtime, call, dict(zip(names, map(_argument, arguments), strict=False)))
                 await part(t, *arguments)
                 await t.runtime.writes.complete()
-                await t.runtime.x.barrier(called=call)
+                await t.runtime.x.meet(END, call)
             except trio.Cancelled:
                 t.runtime.x.give_up(call)
                 raise

@@ -40,6 +40,14 @@ class UpcOperator:
         self._dtype = dtype
         self.any_order = isinstance(function, np.ufunc)
 
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        named = next((repr(name) for name, function in NAMED.items() if function is self._function), "")
+        code = getattr(self._function, "__code__", None)
+        line = "" if code is None else f" of line {code.co_firstlineno}"
+        return named or f"{getattr(self._function, '__name__', type(self._function).__name__)}{line}"
+
     def combine(self, first: Values, second: Values) -> Values:
         """Return the combination of two arrays, element by element.
 
