@@ -368,7 +368,7 @@ class Team(Collectives):
         self.check_usable("barrier_wait")
         return self._end_barrier("barrier_wait", None)
 
-    async def meet(self, id: int, called: str) -> None:
+    def meet(self, id: int, called: str) -> Coroutine[Any, Any, None]:
         """Wait until all ranks have come to a call of a layer above, of which no barrier of the program is a part.
 
         Args:
@@ -383,10 +383,12 @@ class Team(Collectives):
         self.check_usable(called)
         if self._barrier.notified:
             self._barrier.refuse_another(called)
+        return self._meet(checks.barrier_id(called, id), called)
+
+    async def _meet(self, name: int | None, called: str) -> None:
         if self._meetings is None:
             identity = _of_meetings(self._team_calls.identity)
             self._meetings = self._parts.barriers.make(identity, self._members, self.topology, self._rank)
-        name = checks.barrier_id(called, id)
         await self._meetings.notify(called, name, called)
         if not await self._meetings.wait(called, name, self._team_calls):
             raise conduit.ConduitError(f"{called}: this team is broken: {self._why_broken()}")

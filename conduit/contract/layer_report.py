@@ -32,7 +32,7 @@ class Participation:
 
 
 @attrs.frozen
-class Hold:
+class LayerHold:
     """Something that a task of this rank holds, and others may want.
 
     Attributes:
@@ -65,7 +65,7 @@ class LayerReport:
     noted: int = 0
     awaited: int = 0
     waiting: dict[object, str] = attrs.field(factory=dict)
-    held: dict[object, list[Hold]] = attrs.field(factory=dict)
+    held: dict[object, list[LayerHold]] = attrs.field(factory=dict)
     wanted: list[str] = attrs.field(factory=list)
 
     def note(self, text: str, messages: int = 0) -> None:
@@ -83,7 +83,7 @@ class LayerReport:
 
     def holds(self, task: object, what: str, place: str) -> None:
         """Say what a task of Trio holds, as a lock, and the line that took it; `what` means that on all ranks."""
-        self.held.setdefault(task, []).append(Hold(what, place))
+        self.held.setdefault(task, []).append(LayerHold(what, place))
 
     def wants(self, what: str) -> None:
         """Say that this rank waits for something that another holds."""

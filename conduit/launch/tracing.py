@@ -19,7 +19,7 @@ from conduit.launch.registry import Spec
 from conduit.launch.reports.folders import is_own
 from conduit.launch.tasks import program_place
 from conduit.launch.terminal import tell_written
-from conduit.seeing.pictures import Several
+from conduit.seeing.pictures import ShownList
 from conduit.seeing.report import ReportRecording, RunReport, SimulatedReportRecording
 from conduit.seeing.timeline import ChromeTrace, Recording, Timeline
 
@@ -69,7 +69,7 @@ def reporting(program: str = "the program") -> Iterator[list[RunReport]]:
     Yields:
         The reports, in the order in which the jobs start; a cell of a notebook shows all of them.
     """
-    reports: list[RunReport] = Several()
+    reports: list[RunReport] = ShownList()
 
     def make(spec: Spec, setup: JobSetup) -> ReportRecording:
         reports.append(RunReport(report_recording(spec, setup), program))

@@ -430,7 +430,11 @@ EXCEPT = {
     ),
     **dict.fromkeys(
         [
-            *((each, name) for each in (extended.Extended, extended.Team) for name in ("begin_barrier", "end_barrier")),
+            *(
+                (each, name)
+                for each in (extended.Extended, extended.Team)
+                for name in ("begin_barrier", "end_barrier", "meet")
+            ),
             (CtxMaker, "finish"),
             (CtxMaker, "make"),
         ],

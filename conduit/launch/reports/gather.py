@@ -14,7 +14,7 @@ from typing import NamedTuple
 import attrs
 import trio
 
-from conduit.contract import REQUEST, Awaited, Hold, Message, Wait
+from conduit.contract import REQUEST, Awaited, LayerHold, Message, Wait
 from conduit.core import endpoint, written
 from conduit.core.started import started_at
 from conduit.core.steps import steps_of
@@ -184,7 +184,7 @@ def _rank(
     return of_rank
 
 
-def _held(task: trio.lowlevel.Task, told: Mapping[object, Sequence[Hold]]) -> tuple[Hold, ...]:
+def _held(task: trio.lowlevel.Task, told: Mapping[object, Sequence[LayerHold]]) -> tuple[LayerHold, ...]:
     """Return what a task holds, and what those hold that wait at the end of a nursery for it."""
     found = list(told.get(task, ()))
     nursery = task.parent_nursery if told else None

@@ -6,7 +6,7 @@ import json
 
 import attrs
 
-from conduit.contract import Hold, Participation
+from conduit.contract import LayerHold, Participation
 from conduit.core import written
 
 OF_TRIO = "a wait of Trio's own"
@@ -117,7 +117,7 @@ class TaskRecord:
     wait: WaitRecord | None
     blamed: bool = False
     ran: bool = False
-    holds: tuple[Hold, ...] = ()
+    holds: tuple[LayerHold, ...] = ()
 
 
 @attrs.frozen

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from conduit.errors import BadRequest
-from conduit.seeing.pictures import Several, Table, shown
+from conduit.seeing.pictures import ShownList, Table, shown
 from conduit.words import many
 
 _REMEDY = "give a file that --json of a benchmark or of conduit run has written"
@@ -107,7 +107,7 @@ def read_results(path: Path | str) -> list[BenchmarkResult]:
     Raises:
         BadRequest: it cannot be read, or holds no results.
     """
-    return Several(_read("read_results:", Path(path)))
+    return ShownList(_read("read_results:", Path(path)))
 
 
 def results_of(option: str, path: Path) -> list[BenchmarkResult]:

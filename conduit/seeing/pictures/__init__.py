@@ -6,7 +6,7 @@ Knows nothing of networks, jobs or benchmarks.  The same data give the same byte
 from conduit.seeing.pictures.chart import AxisMark, BarPanel, Curve, LinePanel, MatrixPanel, Picture, StripPanel
 from conduit.seeing.pictures.draw import check_drawing, draw, draw_svg
 from conduit.seeing.pictures.page import Page
-from conduit.seeing.pictures.table import Several, Table, number, shown
+from conduit.seeing.pictures.table import ShownList, Table, number, shown
 
 __all__ = [
     "AxisMark",
@@ -16,7 +16,7 @@ __all__ = [
     "MatrixPanel",
     "Page",
     "Picture",
-    "Several",
+    "ShownList",
     "StripPanel",
     "Table",
     "check_drawing",

@@ -65,7 +65,7 @@ class Table:
         return pandas.DataFrame(list(self.rows), columns=list(self.columns))
 
 
-class Several(list[_T]):
+class ShownList(list[_T]):
     """What a cell of a notebook shows one below the other."""
 
     def _repr_html_(self) -> str:

@@ -101,7 +101,7 @@ def _left(recording: ReportRecording, rank: int, calls: Sequence[Called]) -> lis
 
 
 @attrs.frozen
-class Epoch:
+class MeetingEpoch:
     """The stretch of a job from one meeting to the next.
 
     Attributes:
@@ -114,7 +114,7 @@ class Epoch:
 
 
 @attrs.frozen
-class Epochs:
+class MeetingEpochs:
     """The stretches of a job between meetings, after its start.
 
     Attributes:
@@ -122,7 +122,7 @@ class Epochs:
         busy: by rank, when it had to do.
     """
 
-    every: list[Epoch]
+    every: list[MeetingEpoch]
     busy: list[Covered]
 
     def saved(self, losses: Mapping[int, Iterable[Interval]]) -> int:
@@ -151,11 +151,13 @@ class Epochs:
         return total
 
 
-def epochs(found: Sequence[Meeting], times: Times, started: int, length: int) -> Epochs:
+def epochs(found: Sequence[Meeting], times: Times, started: int, length: int) -> MeetingEpochs:
     """Return the epochs of a job from `started` to `length`, picoseconds."""
     ranks = len(times.busy)
     edges = [Meeting((time,) * ranks, (time,) * ranks) for time in (started, length)]
     inside = [each for each in found if started < each.complete < length]
     pairs = pairwise([edges[0], *inside, edges[1]])
-    every = [Epoch(then.complete - one.complete, tuple(zip(one.came, then.came, strict=True))) for one, then in pairs]
-    return Epochs(every, times.busy)
+    every = [
+        MeetingEpoch(then.complete - one.complete, tuple(zip(one.came, then.came, strict=True))) for one, then in pairs
+    ]
+    return MeetingEpochs(every, times.busy)

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import attrs
 
-from conduit.seeing.report.epochs import Epochs, Meeting, Times
+from conduit.seeing.report.epochs import Meeting, MeetingEpochs, Times
 from conduit.seeing.report.intervals import Covered, Interval, intersection, union
 from conduit.seeing.report.observer import Called, ReportRecording
 from conduit.seeing.timeline.recording import NEVER, MessageLife, RecordedWait
@@ -66,7 +66,11 @@ class _Of:
 
 
 def late_polls(
-    recording: ReportRecording, lives: Sequence[MessageLife], met: Sequence[Meeting], times: Times, within: Epochs
+    recording: ReportRecording,
+    lives: Sequence[MessageLife],
+    met: Sequence[Meeting],
+    times: Times,
+    within: MeetingEpochs,
 ) -> list[LatePoll]:
     """Return who polled late, the costliest first."""
     found: dict[int, _Of] = defaultdict(_Of)
@@ -90,7 +94,7 @@ def _add(to: _Of, rank: int, wait: RecordedWait, message: object, stretches: lis
             to.places[wait.place] += sum(end - begin for begin, end in lost)
 
 
-def _late_poll(rank: int, each: _Of, within: Epochs) -> LatePoll:
+def _late_poll(rank: int, each: _Of, within: MeetingEpochs) -> LatePoll:
     stretches = union(each.held_up)
     losses = {waiter: union(times) for waiter, times in each.losses.items()}
     return LatePoll(

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import attrs
 
-from conduit.seeing.report.epochs import Epochs, Times, epochs, meetings, times_of
+from conduit.seeing.report.epochs import MeetingEpochs, Times, epochs, meetings, times_of
 from conduit.seeing.report.late import LatePoll, late_polls
 from conduit.seeing.report.observer import LIST, MESSAGE, Called, ReportRecording
 from conduit.seeing.timeline import Account, accounts
@@ -91,7 +91,7 @@ class Profile:
     lists: list[Called]
     library: list[Called]
     times: Times
-    epochs: Epochs
+    epochs: MeetingEpochs
 
     @property
     def working(self) -> int:
