@@ -506,7 +506,8 @@ def _run(
             warnings.simplefilter("ignore", ConduitWarning)  # shown from the result, with the rank
             return runner(file.main, *args, **settings)
     except NotAProgram as exc:
-        raise BadRequest(f"{exc}{_meant(args, settings['conduit'], settings.get('time_limit'))}") from None
+        meant = _meant(args, settings["conduit"], settings.get("time_limit"))
+        raise BadRequest(f"{str(exc).partition('; write ')[0]}{meant}" if meant else str(exc)) from None
     except (Deadlock, TimeLimit, Livelock):  # their text is the whole report
         raise
     except KeyboardInterrupt as exc:
@@ -523,7 +524,8 @@ def _run(
         if _of_a_pipe(exc) and output.is_unread(sys.stdout):
             raise BrokenPipeError from None  # what was printed is not read any more: no failure of the program's
         line = _in_a_line(exc)
-        complain(words(formatted(exc) if whole_traceback else failure(exc, file)), exc)
+        text = formatted(exc) if whole_traceback else failure(exc, file)
+        complain(words(text + _of_conduits(args, settings["conduit"])), exc)
         raise ProgramFailed(line) from None
 
 
@@ -544,6 +546,15 @@ def _meant(args: tuple[str, ...], conduit: str, time_limit: float | None) -> str
     if time_limit is not None and args and args[0].isalpha() and _is_time(f"{time_limit:g}{args[0]}"):
         return f"; did you mean `--time-limit {time_limit:g}{args[0]}`?"
     return ""
+
+
+def _of_conduits(args: tuple[str, ...], conduit: str) -> str:
+    """Return a line on words that main was given and that name conduits, for a program that has failed; "" for none."""
+    named = [each for each in args if each.partition(":")[0] in installed(CONDUITS)]
+    if not named:
+        return ""
+    write = " --conduit ".join((conduit, *named))
+    return f"{' and '.join(map(repr, named))} went to main; where a conduit was meant, write `--conduit {write}`\n"
 
 
 def _with_a_meaning(settings: Mapping[str, Any], spec: Spec, specs: Sequence[Spec]) -> Mapping[str, Any]:

@@ -1581,7 +1581,17 @@ def test_words_that_a_program_does_not_take_are_told(command, tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     (tmp_path / "prog.py").write_text((f"api = '{api}'\n" if api else "") + f"async def main({given}): pass")
     err = command("run", "prog.py", *words).err
-    assert err.endswith(f"too many positional arguments; write `async def main({given}, *args)`{said}\n")
+    write = "" if said else f"; write `async def main({given}, *args)`"
+    assert err.endswith(f"too many positional arguments{write}{said}\n")
+
+
+def test_the_name_of_a_conduit_that_has_gone_to_main_is_told_where_it_fails(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text("async def main(ep, count=1): int(count)")
+    err = command("run", "prog.py", "--conduit", "sci", "t3e").err
+    told = "'t3e' went to main; where a conduit was meant, write `--conduit sci --conduit t3e`\n"
+    assert err.endswith(told)
+    assert told not in command("run", "prog.py", "--conduit", "sci", "three").err
 
 
 def test_an_option_that_is_begun_is_told_whole_also_the_one_that_chooses_the_network(command, tmp_path):
