@@ -284,6 +284,11 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
     if isinstance(there, ModuleType):
         return elsewhere(there.__name__, name)
     kind = there if isinstance(there, type) else type(there)
+    if there is None and _written(error).endswith(".rma"):
+        return (
+            "ep.rma is None on a network without native operations of its own, or with the option rma=am: write "
+            "`await x.put(...)`, of `x = await Extended.attach(ep)`, which takes either"
+        )
     if there is None:
         return nothing(error, is_ours)
     if kind.__name__ == "NurseryManager":  # of Trio, not public there

@@ -633,6 +633,10 @@ LINES = {
         "rank"
     ),
     EXTENDED + "await x.sum(1)": "Extended has no sum; write `await x.all_reduce(array, 'sum')`",
+    CORE + "await ep.rma.put(1, None, b'a', None)": (
+        "ep.rma is None on a network without native operations of its own, or with the option rma=am: write `await "
+        "x.put(...)`, of `x = await Extended.attach(ep)`, which takes either"
+    ),
     CORE + "await ep.send_short(1, h, 1)": (
         "Endpoint has no send_short; write `await ep.request_short(dest, handler, *args)`"
     ),
