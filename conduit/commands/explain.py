@@ -7,7 +7,7 @@ from rich.console import Console
 
 from conduit.benchmarks.console import make_console, print_table, print_text
 from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_apart, check_file, write_file
-from conduit.benchmarks.integers import Size
+from conduit.benchmarks.integers import Integer, Size
 from conduit.benchmarks.names import ConduitName, Names
 from conduit.commands.tables import grid
 from conduit.launch.explanation import IN_PART, IN_PARTS, Explanation, explained, names_of, words_of
@@ -26,6 +26,7 @@ def explain(
     size: Size = 0,
     category: Literal["short", "medium", "long"] | None = None,
     op: Annotated[str, Parameter(name="--op"), Names.OPERATIONS] = "am",
+    seed: Integer = 0,
     json: File | None = None,
     svg: File | None = None,
 ) -> int:
@@ -40,13 +41,14 @@ def explain(
         size: Bytes of payload; K, M and G stand for powers of 2.
         category: Of the message; by default the first of these that holds the size.
         op: What is done: am, or put or get, which are blocking and go one way.
+        seed: Of everything random, as of what a network loses.
         json: File for the parts and constants as JSON; - prints it in the place of the tables.
         svg: File for a picture of the parts as SVG.
     """
     check_file("json", json)
     check_file("svg", svg)
     check_apart({"json": json, "svg": svg})
-    found = explained(conduit, size, category, op)
+    found = explained(conduit, size, category, op, seed)
     if json is not None:
         write_file("json", json, found.to_json() + "\n")
     if svg is not None:

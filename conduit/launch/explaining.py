@@ -44,7 +44,7 @@ class _Marks:
     causes: list[EventCause | None] = attrs.field(factory=list)
 
 
-def explain_named(text: str, main: Program, *args: Any, segment: int) -> ExplainedExchange:
+def explain_named(text: str, main: Program, *args: Any, segment: int, seed: int = 0) -> ExplainedExchange:
     """As `explain`, in a process that has imported no network: constants have names there.
 
     Args:
@@ -52,12 +52,13 @@ def explain_named(text: str, main: Program, *args: Any, segment: int) -> Explain
         main: as for `explain`.
         *args: as for `explain`.
         segment: as for `explain`.
+        seed: as for `explain`.
     """
     keep_names()
-    return explain(parse_spec(text), main, *args, segment=segment)
+    return explain(parse_spec(text), main, *args, segment=segment, seed=seed)
 
 
-def explain(spec: Spec, main: Program, *args: Any, segment: int) -> ExplainedExchange:
+def explain(spec: Spec, main: Program, *args: Any, segment: int, seed: int = 0) -> ExplainedExchange:
     """Run a program on two ranks of two hosts, and explain what lies between its two marks.
 
     Constants have names if they kept them when the network was imported (`conduit.simnet.constants.keep_names`).
@@ -67,11 +68,12 @@ def explain(spec: Spec, main: Program, *args: Any, segment: int) -> ExplainedExc
         main: the program.
         *args: what it is given behind the endpoint and the mark.
         segment: bytes of every rank's segment.
+        seed: of everything random.
     """
     hosts = SimulatedJob.hosts(spec, 2, None)
     spec.cls.check_segment(spec.options, segment)
     setup = JobSetup(
-        ranks=2, hosts=hosts, segment=segment, seed=0, auxiliary=spec.cls.auxiliary_beside(spec.options, segment)
+        ranks=2, hosts=hosts, segment=segment, seed=seed, auxiliary=spec.cls.auxiliary_beside(spec.options, segment)
     )
     marks = _Marks()
 

@@ -168,7 +168,9 @@ class Explanation:
         return shown(self.title, self.svg(), table, sources.html(folded="Constants"), said)
 
 
-def explained(conduit: str = "sci", size: int = 0, category: str | None = None, op: str = "am") -> Explanation:
+def explained(
+    conduit: str = "sci", size: int = 0, category: str | None = None, op: str = "am", seed: int = 0
+) -> Explanation:
     """Explain one exchange between ranks 0 and 1 on two hosts of a simulated network.
 
     Args:
@@ -176,6 +178,7 @@ def explained(conduit: str = "sci", size: int = 0, category: str | None = None, 
         size: bytes of payload.
         category: of the message, "short", "medium" or "long"; None: the first of these that holds the size.
         op: what is done: "am", a request and its reply, or "put" or "get", which are blocking and go one way.
+        seed: of everything random, as of what a network loses.
 
     Raises:
         BadRequest: a network in real time, or what it has not.
@@ -192,7 +195,7 @@ def explained(conduit: str = "sci", size: int = 0, category: str | None = None, 
     operation = known[op].load()
     found = _category(spec, op, operation.largest(spec.limits), category, size)
     spec.cls.check_segment(spec.options, size)
-    exchange = call_fresh(partial(explain_named, segment=size), spec.text, operation.main, found, size)
+    exchange = call_fresh(partial(explain_named, segment=size, seed=seed), spec.text, operation.main, found, size)
     return explanation_of(spec, op, found, size, exchange)
 
 

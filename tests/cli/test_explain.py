@@ -88,3 +88,11 @@ def test_wrong_calls(command, words, told):
     status, out, err = command("explain", *words)
     assert (status, out) == (2, "")
     assert told in err
+
+
+def test_a_seed_draws_what_a_network_loses(command):
+    first, again, other = (
+        command("explain", "--conduit", "udp:loss=0.5", *words).out for words in ((), (), ("--seed", "4"))
+    )
+    assert first == again != other
+    assert command("explain", "--conduit", "loggp", "--seed", "4").out == command("explain", "--conduit", "loggp").out
