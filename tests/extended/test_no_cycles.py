@@ -201,7 +201,9 @@ async def left_by(x, call):
 @pytest.fixture(autouse=True)
 def collector():
     gc.collect()
+    gc.freeze()  # looks for cycles leave out what was there before: of some ten thousand tests, millions of objects
     yield
+    gc.unfreeze()
     gc.set_debug(0)
     gc.garbage.clear()
     gc.enable()
