@@ -541,16 +541,21 @@ def _meant(args: tuple[str, ...], conduit: str, time_limit: float | None) -> str
     options = {each.name for each in describe(spec.cls.Options)}
     if own := [each for each in args if each.partition("=")[0] in options and "=" in each]:
         return f"; did you mean `--conduit {spec.text}{',' if ':' in spec.text else ':'}{','.join(own)}`?"
-    if others := [each for each in args if each.partition(":")[0] in installed(CONDUITS)]:
+    if others := _conduits_in(args):
         return f"; --conduit takes one, and is repeated for each: write `--conduit {' --conduit '.join(others)}`"
     if time_limit is not None and args and args[0].isalpha() and _is_time(f"{time_limit:g}{args[0]}"):
         return f"; did you mean `--time-limit {time_limit:g}{args[0]}`?"
     return ""
 
 
+def _conduits_in(args: tuple[str, ...]) -> list[str]:
+    """Return the words that begin with the name of a conduit."""
+    return [each for each in args if each.partition(":")[0] in installed(CONDUITS)]
+
+
 def _of_conduits(args: tuple[str, ...], conduit: str) -> str:
     """Return a line on words that main was given and that name conduits, for a program that has failed; "" for none."""
-    named = [each for each in args if each.partition(":")[0] in installed(CONDUITS)]
+    named = _conduits_in(args)
     if not named:
         return ""
     write = " --conduit ".join((conduit, *named))

@@ -181,7 +181,11 @@ class Process(ABC):
         Args:
             exchange: both of them; one is not over yet.
         """
-        await self.wait(exchange.over, exchange.what(), exchange.ranks())
+        # On real MPI the answer may change at any time: what is waited for is never a change of an answer.
+        if all(exchange.left()):
+            await self.wait(lambda: not all(exchange.left()), exchange.what(), exchange.ranks())
+        if not exchange.over():  # one of them, so that the wait names the other one alone
+            await self.wait(exchange.over, exchange.what(), exchange.ranks())
 
     async def sent(self, begun: Any, comm: Words, call: str, dest: int, tag: int) -> None:
         """Poll until a send that has begun is over; raise what it has failed with."""
