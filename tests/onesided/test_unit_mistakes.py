@@ -70,6 +70,17 @@ def test_an_async_method(network):
                 """Wait for nothing."""
 
 
+def looked_at(kind):
+    """Return a `make_unit` that makes units of a class as development mode has them."""
+
+    def make(self, port):
+        unit = kind(port, self)
+        check_unit(unit)
+        return unit
+
+    return make
+
+
 def twice(call):
     def both(*args):
         call(*args)
@@ -89,13 +100,7 @@ CALLS = {
 def test_what_is_called_twice(monkeypatch, network, which):
     method, call = which.split()
     kind = type("Twice", (network.LateUnit,), CALLS[which](network.LateUnit))
-
-    def make(self, port):
-        unit = kind(port, self)
-        check_unit(unit)
-        return unit
-
-    wrong = failed(monkeypatch, network, make)
+    wrong = failed(monkeypatch, network, looked_at(kind))
     assert wrong.removeprefix("rank 0, ").removeprefix("rank 1, ") == (
         f"Twice.{method} called {call}() a second time; an operation calls it once"
     )
@@ -107,12 +112,7 @@ def test_what_a_get_gives(monkeypatch, network, data, said):
         def get(self, dest, places, free, done):
             super().get(dest, places, free, lambda _: done(data))
 
-    def make(self, port):
-        unit = Short(port, self)
-        check_unit(unit)
-        return unit
-
-    wrong = failed(monkeypatch, network, make)
+    wrong = failed(monkeypatch, network, looked_at(Short))
     assert wrong.removeprefix("rank 0, ").removeprefix("rank 1, ") == (
         f"Short.get called done({said}); give the 8 bytes that it is to read"
     )
