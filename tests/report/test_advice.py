@@ -420,6 +420,22 @@ def test_what_is_said(name):
     assert re.fullmatch(WORDS[name], found.advice[0].what)
 
 
+def test_the_line_is_that_of_the_meeting_and_not_of_other_waits_meanwhile():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        await x.barrier()
+        for _ in range(10):
+            await ep.compute(1e-4 * (1 + 5 * (ep.rank == 2)))
+            for _ in range(30):
+                await x.atomic("i8").fetch_add(0, 0, 1)
+            await x.barrier()
+
+    found, _ = reported(main, ranks=4, conduit="sci")
+    (told,) = [each.what for each in found.advice if "Rank 2 computes" in each.what]
+    line = main.__code__.co_firstlineno + 7
+    assert re.search(rf"they wait for it, mostly at \S*test_advice.py:{line} in main\. Spread evenly", told)
+
+
 def test_locks_of_one_line_are_told_as_one():
     async def main(ep):
         x = await Extended.attach(ep)

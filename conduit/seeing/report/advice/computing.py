@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from conduit.seeing.report.advice.parts import WORTH, Advice, like, us
-from conduit.seeing.report.intervals import Covered, Interval, overlap
+from conduit.seeing.report.intervals import Covered, Interval, intersection, overlap
 from conduit.seeing.report.observer import ReportRecording
 from conduit.seeing.report.profile import Profile
 from conduit.words import many
@@ -51,11 +51,13 @@ class _Heavy:
         saved: picoseconds that even work would save in them.
         computes: by rank, picoseconds in them.
         times: when it computes in them.
+        met: by rank, when that has come to the meeting at their end and the heavy rank has not.
     """
 
     saved: float = 0
     computes: Counter[int] = attrs.field(factory=Counter)
     times: list[Interval] = attrs.field(factory=list)
+    met: dict[int, list[Interval]] = attrs.field(factory=lambda: defaultdict(list))
 
 
 def imbalance(recording: ReportRecording, found: Profile) -> list[Advice]:
@@ -111,15 +113,22 @@ def _heavy(found: Profile) -> dict[int, _Heavy]:
             of.saved += saved
             of.times += stretches
             of.computes.update(dict(enumerate(computes)))
+            for rank, (_, came) in enumerate(epoch.windows):
+                if came < window[1]:
+                    of.met[rank].append((came, window[1]))
     return heavy
 
 
 def _waiting_place(recording: ReportRecording, heavy: _Heavy, others: Sequence[int]) -> str:
-    """Return the line at which others waited longest while the heavy one computed."""
-    places: Counter[str] = Counter()
-    times = Covered(heavy.times)
-    for rank in others:
-        for wait in recording.waits[rank]:
-            if wait.place:
-                places[wait.place] += times.within(wait.begin, wait.end)
-    return places.most_common(1)[0][0] if places else ""
+    """Return the line at which others waited longest for the heavy one."""
+    anywhere = dict.fromkeys(others, Covered(heavy.times))
+    met = {rank: Covered(intersection(heavy.times, heavy.met[rank])) for rank in others}
+    for times in (met, anywhere):  # before a meeting they may have waited for something else
+        places: Counter[str] = Counter()
+        for rank in others:
+            for wait in recording.waits[rank]:
+                if wait.place:
+                    places[wait.place] += times[rank].within(wait.begin, wait.end)
+        if places.total():
+            return places.most_common(1)[0][0]
+    return ""
