@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, TypeVar
 
 import trio
 
@@ -390,6 +390,13 @@ class Handle(Generic[T_co]):
 
     def __await__(self) -> Generator[Any, Any, T_co]:
         return self._wait().__await__()
+
+    def __bool__(self) -> NoReturn:
+        """Refuse: a handle that is always true would be taken for one that is done."""
+        raise conduit.BadRequest(
+            f"{self.call}: its handle is no truth value; write `handle.done` for whether it is done, `await handle` to "
+            "wait until it is, or `handle is not None` for whether there is one"
+        )
 
     async def _wait(self) -> T_co:
         await self._events.wait_until(self.awaited.done, (self.awaited,), self.call)

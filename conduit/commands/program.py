@@ -193,6 +193,11 @@ def _read(path: Path) -> bytes:
         if isinstance(exc, FileNotFoundError) and (meant := _meant(path)):
             remedy = f"did you mean {meant}?"
         raise BadRequest(f"cannot read the program {path}: {exc.strerror}; {remedy}") from None
+    if path.suffix == ".ipynb":
+        raise BadRequest(
+            f"{path} is a notebook and no program: `jupyter nbconvert --to script {path}` makes one, whose "
+            "`async def main` runs; in a notebook itself `conduit.run(main)` starts a job"
+        )
     if path.suffix == ".json":
         raise BadRequest(
             f"{path} is no program; if it holds results, conduit compare --from {path} --out FOLDER draws them"

@@ -525,7 +525,7 @@ def _run(
             raise BrokenPipeError from None  # what was printed is not read any more: no failure of the program's
         line = _in_a_line(exc)
         text = formatted(exc) if whole_traceback else failure(exc, file)
-        complain(words(text + _of_conduits(args, settings["conduit"])), exc)
+        complain(words(text + _of_conduits(args)), exc)
         raise ProgramFailed(line) from None
 
 
@@ -553,13 +553,16 @@ def _conduits_in(args: tuple[str, ...]) -> list[str]:
     return [each for each in args if each.partition(":")[0] in installed(CONDUITS)]
 
 
-def _of_conduits(args: tuple[str, ...], conduit: str) -> str:
+def _of_conduits(args: tuple[str, ...]) -> str:
     """Return a line on words that main was given and that name conduits, for a program that has failed; "" for none."""
     named = _conduits_in(args)
     if not named:
         return ""
-    write = " --conduit ".join((conduit, *named))
-    return f"{' and '.join(map(repr, named))} went to main; where a conduit was meant, write `--conduit {write}`\n"
+    each = "it" if len(named) == 1 else "each"
+    return (
+        f"{' and '.join(map(repr, named))} went to main; where a conduit was meant, write --conduit before {each}: "
+        f"`--conduit {' --conduit '.join(named)}`\n"
+    )
 
 
 def _with_a_meaning(settings: Mapping[str, Any], spec: Spec, specs: Sequence[Spec]) -> Mapping[str, Any]:

@@ -31,6 +31,7 @@ from conduit.launch.misuse import (
     made_handler,
     misuse,
     nothing,
+    of_elements,
     of_generator,
     program_node,
     run_by_itself,
@@ -40,6 +41,7 @@ from conduit.launch.predicates import many_truths
 from conduit.launch.reports.folders import is_of_project, is_own
 from conduit.launch.reports.own_variables import enclosing
 from conduit.launch.timeouts import too_slow
+from conduit.launch.uses import use
 from conduit.launch.written_for import imports, modules_of
 from conduit.words import ANOTHER_RUN, FOREIGN, closest, is_a, like
 
@@ -73,6 +75,9 @@ _ONE_OF_MANY = (
     "take one element of the array, as `a[0]`; where it is the bytes of a number, as `await x.get(...)` returns them, "
     "write `a.view('i8')[0]`, with the number's dtype, or get it by `await x.get_value(rank, offset)`"
 )
+
+_OF_A_LIBRARY = re.compile(r"(gasnett?|gex|mpi|shmemx?|upc|upcxx)_|(MYTHREAD|THREADS|my_pe|n_pes)$", re.IGNORECASE)
+"""Names as C has them in the libraries that programs come from."""
 
 _OF_ANOTHER = re.compile(r"^Argument '(\w+)' has incorrect type \(expected (\w+)\.[\w.]+, got \w+\)$")
 """How a class of a compiled package refuses an argument."""
@@ -117,6 +122,8 @@ def hint(error: BaseException) -> str:
             return _RELEASED
         case OverflowError() if str(error).endswith("out of bounds for uint8"):
             return into_bytes(error, is_ours)
+        case ValueError() if str(error).startswith("When changing to a larger dtype, its size must be a divisor"):
+            return of_elements(error, is_ours)
         case ValueError() if text := many_truths(error):
             return text
         case ValueError() if str(error).startswith("invalid literal for int() with base 10: "):
@@ -211,8 +218,8 @@ def elsewhere(package: str, name: str) -> str:
         return f"{package} has no {name}; {text}"
     word, kind = getattr(module, "_given", ("", object))
     if word and name in dir(kind):
-        called = f"{word}.{name}{'()' if inspect.isroutine(inspect.getattr_static(kind, name)) else ''}"
-        return f"{package} has no {name}, but what main is called with has: `async def main({word})`, then `{called}`"
+        called = f"`async def main({word})`, then `{use(word, kind, name)}`"
+        return f"{package} has no {name}, but what main is called with has: {called}"
     for other in public_modules():
         there = importlib.import_module(other)
         if other != package and name in getattr(there, "__all__", ()):
@@ -227,14 +234,50 @@ def elsewhere(package: str, name: str) -> str:
 
 
 def _bare(name: str, error: BaseException) -> str:
-    """Say of which object of this project, that the failed line has, a name is that was written alone."""
-    found = ""
-    for step in steps_of(error):
-        for variable, value in step.tb_frame.f_locals.items():
-            with suppress(Exception):  # out of a property, while the report of another error is made
-                if not name.startswith("_") and is_ours(type(value)) and hasattr(value, name):
-                    found = f"{name} is of {variable}: write `{variable}.{name}`"
-    return found
+    """Say what a name is that was written alone: one of an object at hand, of another library, or not imported."""
+    for variable, value in _at_hand(error):
+        with suppress(Exception):  # out of a property, while the report of another error is made
+            if not name.startswith("_") and hasattr(value, name):
+                return f"{name} is of {variable}: write `{use(variable, type(value), name)}`"
+    return _of_a_library(name, error) if _OF_A_LIBRARY.match(name) else _not_imported(name)
+
+
+def _at_hand(error: BaseException) -> list[tuple[str, object]]:
+    """Return variables with objects of this project: of the function that failed, or the next around that has any."""
+    for step in reversed(steps_of(error)):
+        named = {} if is_own(step.tb_frame.f_code.co_filename) else step.tb_frame.f_locals
+        if found := [(variable, value) for variable, value in named.items() if is_ours(type(value))]:
+            return found
+    return []
+
+
+def _of_a_library(name: str, error: BaseException) -> str:
+    """Say what is written here for a name of C, as `gasnet_put` and `MPI_Barrier`; "" where nothing at hand has it."""
+    found = _at_hand(error)
+    for variable, value in found:
+        own = {_folded(each): each for each in dir(value) if not each.startswith("_")}
+        if there := next((own[_folded(each)] for each in _without_prefix(name) if _folded(each) in own), ""):
+            return f"{name} is {variable}.{there} here: write `{use(variable, type(value), there)}`"
+    for variable, value in reversed(found):  # what is attached to an endpoint comes after it
+        for each in _without_prefix(name):
+            if text := _written_there(value, each, error):
+                return text
+        text = _attribute(value, name, error)
+        if close := re.search(r"did you mean (\w+)", text):
+            return f"it may be `{use(variable, type(value), close[1])}`"
+        if text:
+            return re.sub(rf"^{type(value).__name__} has no {name}(, but|;)? ?", "", text)
+    return ""
+
+
+def _not_imported(name: str) -> str:
+    """Say how a public name is imported that one package or module alone has; "" for every other name."""
+    public = [each for each in public_modules() if name in getattr(importlib.import_module(each), "__all__", ())]
+    modules = [each for each in public_modules() if each.rpartition(".")[2] == name]
+    if len(modules) == 1:
+        above = modules[0].rpartition(".")[0]
+        return f"write `{f'from {above} ' if above else ''}import {name}` at the top"
+    return f"write `from {public[0]} import {name}` at the top" if len(public) == 1 else ""
 
 
 def _of_its_own(name: str, error: BaseException) -> str:
@@ -530,7 +573,7 @@ def _of_main(kind: type, name: str, called: str) -> str:
         method, argument = getattr(given, name), kind.__name__.lower()
         if inspect.isroutine(method) and argument in inspect.signature(method).parameters:
             return f"{word}.{name}(..., {argument}={called or argument})"
-        return f"{word}.{name}"
+        return use(word, given, name)
     return ""
 
 
@@ -544,7 +587,7 @@ def _in_part(there: object, name: str, error: BaseException) -> str:
         found = next((each for each in _without_prefix(name) if each in dir(has)), "")
         if isinstance(has, kinds) and found:
             called = min(_names_of(there, error), default="")
-            write = f"`{called}.{part}.{found}`" if called else f"`{found}` of its `{part}`"
+            write = f"`{use(f'{called}.{part}', type(has), found)}`" if called else f"`{found}` of its `{part}`"
             return f"{type(there).__name__} has no {name}, but its {part} has: write {write}"
     return ""
 
@@ -564,7 +607,7 @@ def _in_layer(kind: type, name: str, *, exact: bool = False) -> str:
         if layer is not kind and (found := next(filter(None, (*names, *close)), "")):
             return (
                 f"{kind.__name__} has no {name}, but {layer.__name__} has {found}: `from {_public(layer)} import "
-                f"{layer.__name__}`, then `x = await {layer.__name__}.attach(ep)` and `x.{found}`"
+                f"{layer.__name__}`, then `x = await {layer.__name__}.attach(ep)` and `{use('x', layer, found)}`"
             )
     return ""
 

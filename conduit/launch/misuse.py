@@ -309,6 +309,20 @@ def into_bytes(error: BaseException, ours: Callable[[object], bool]) -> str:
     )
 
 
+def of_elements(error: BaseException, ours: Callable[[object], bool]) -> str:
+    """Say that slices of a segment count bytes, where too few were taken for an element; "" for other errors."""
+    failed = program_node(error, ours)
+    nodes = ast.walk(failed.tree) if failed is not None else ()
+    for node in nodes:
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Subscript(value=ast.Attribute(attr="segment") as segment))):
+                return (
+                    f"{ast.unparse(segment)} is bytes, and so are the bounds of its slices: for n elements of 8 bytes "
+                    f"write `{ast.unparse(segment)}[:8 * n]`"
+                )
+    return ""
+
+
 def _stores_text(failed: ProgramNode, place: ast.Subscript) -> type | None:
     """Return whether a line stores a str or bytes, of digits say, in a part of an array; None: something else."""
     given = _stored(failed, place)

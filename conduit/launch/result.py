@@ -59,10 +59,14 @@ class Result:
 
     def __await__(self) -> NoReturn:
         """Raise BadRequest: it is there at once, and a notebook awaits anything that a cell says to be awaited."""
-        raise BadRequest(
-            "a Result is there at once, and conduit.run is a plain function: write `result = conduit.run(main, ...)` "
-            "without `await`; in a program of Trio's own `result = await conduit.run_async(main, ...)`"
-        )
+        try:
+            raise BadRequest(
+                "a Result is there at once, and conduit.run is a plain function: write `result = conduit.run(main, "
+                "...)` without `await`; in a program of Trio's own `result = await conduit.run_async(main, ...)`"
+            )
+        except BadRequest as error:
+            error.__traceback__ = None  # so that it ends in the line which awaits
+            raise
 
     def to_json(self) -> str:
         """Return it as JSON, without the trace: an object with all other attributes.

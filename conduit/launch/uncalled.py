@@ -18,6 +18,7 @@ from conduit.core.endpoint import Endpoint
 from conduit.errors import ConduitWarning
 from conduit.launch.hints import is_ours, public_modules
 from conduit.launch.tracebacks import program_frame
+from conduit.launch.uses import call_text
 
 _LOOKED: set[str] = set()
 """Files at which this process has looked for its own calls of `conduit.run`: once is enough."""
@@ -67,9 +68,8 @@ def _text(node: ast.Attribute, method: object) -> str:
     """Return what is to be said of one statement, "" where it names no method."""
     if not isinstance(method, FunctionType) or node.attr.startswith("_"):
         return ""
-    wait = "await " if _is_awaited(method) else ""
     name = ast.unparse(node)
-    return f"`{name}` names the method and does not call it: `{wait}{name}({'...' if _takes(method) else ''})`"
+    return f"`{name}` names the method and does not call it: `{call_text(name, method)}`"
 
 
 def _is_stored(node: ast.Attribute | ast.Name) -> bool:
@@ -175,20 +175,3 @@ def _returned(function: Any) -> Any:
     function = inspect.unwrap(getattr(function, "__func__", function)) if function is not None else None
     told = getattr(function, "__annotations__", {}).get("return")
     return getattr(function, "__globals__", {}).get(told) if isinstance(told, str) else told
-
-
-def _is_awaited(method: Any) -> bool:
-    told = str(method.__annotations__.get("return", "")).partition("[")[0]
-    if inspect.iscoroutinefunction(method) or told in ("Coroutine", "Awaitable") or "check" in vars(method):
-        return True
-    inside = getattr(method, "__wrapped__", None)
-    return inside is not None and _is_awaited(inside)
-
-
-def _takes(method: FunctionType) -> bool:
-    """Say whether a method needs arguments beside its object."""
-    try:
-        inspect.signature(method).bind(None)
-    except TypeError:
-        return True
-    return False

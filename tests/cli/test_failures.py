@@ -372,12 +372,12 @@ HINTS = {
     "async def main(ep): await ep.barrier()": (
         "AttributeError: 'Endpoint' object has no attribute 'barrier'",
         "Endpoint has no barrier, but Extended has barrier: `from extended import Extended`, then `x = await "
-        "Extended.attach(ep)` and `x.barrier`",
+        "Extended.attach(ep)` and `await x.barrier()`",
     ),
     "async def main(t): await t.all_alloc(20, block=2)": (
         "AttributeError: 'Endpoint' object has no attribute 'all_alloc'",
         "Endpoint has no all_alloc, but Extended has all_alloc: `from extended import Extended`, then `x = await "
-        'Extended.attach(ep)` and `x.all_alloc`; if this is a program of upc, put `api = "upc"` at its top',
+        'Extended.attach(ep)` and `await x.all_alloc(...)`; if this is a program of upc, put `api = "upc"` at its top',
     ),
     "async def main(t): t.MYTHREAD": (
         "AttributeError: 'Endpoint' object has no attribute 'MYTHREAD'",

@@ -56,6 +56,20 @@ OF_BEGINNERS = [
         "await ep.request_short(1 - ep.rank, h, 1)\n    await ep.block_until(lambda: got)",
         ITS_OWN.format("global"),
     ),
+    *(
+        (
+            "import time\nimport trio\nasync def main(ep):\n    await ep.attach()\n    "
+            f"await ep.block_until({predicate})",
+            f"a predicate that looks at `{clock}` is looked at when a message has been handled, not when that time "
+            "has come: write `await trio.sleep(seconds)`, or `while ep.now < when: await ep.poll()`, which handles "
+            "messages",
+        )
+        for predicate, clock in (
+            ("lambda: ep.now > 1", "ep.now"),
+            ("lambda: False or time.time() < 0", "time.time()"),
+            ("what='5 s', predicate=lambda: trio.current_time() > 5", "trio.current_time()"),
+        )
+    ),
     (  # the variable of main is meant, though the module has one of its name
         "got = 5\nasync def main(ep):\n    got = 0\n    def h(token, n): got += n\n    await ep.attach(h)\n    "
         "await ep.request_short(1 - ep.rank, h, 1)\n    await ep.block_until(lambda: got)",
@@ -108,8 +122,10 @@ LINES = {
         "PE has no team_split_strided; write `await pe.TEAM_WORLD.split_strided(...)`, or the same of another team"
     ),
     UPC + "await t.upc_barrier()": "Thread has no upc_barrier (did you mean barrier?)",
-    UPC + "await t.put(1, 0, b'a')": "Thread has no put, but its extended has: write `t.extended.put`",
-    UPC + "await t.request_short(1, print)": "Thread has no request_short, but its ep has: write `t.ep.request_short`",
+    UPC + "await t.put(1, 0, b'a')": "Thread has no put, but its extended has: write `await t.extended.put(...)`",
+    UPC + "await t.request_short(1, print)": (
+        "Thread has no request_short, but its ep has: write `await t.ep.request_short(...)`"
+    ),
     **{
         f"{top}await {word}.attach()": (
             f'{kind} has no attach, but an endpoint has: with `api = "{front}"` main is given a {kind}, without that '
@@ -215,7 +231,7 @@ LINES = {
     ),
     EXTENDED + "await x.bcast(3)": "Extended has no bcast; write `await x.broadcast(array, root)`",
     EXTENDED + "await x.request_short(1, print)": (
-        "Extended has no request_short, but its ep has: write `x.ep.request_short`"
+        "Extended has no request_short, but its ep has: write `await x.ep.request_short(...)`"
     ),
     EXTENDED + "h = await x.put_nb(1, 0, b'a')\n    h.wait()": "Handle has no wait; `await` the handle itself",
     # mpi4py.
@@ -677,6 +693,29 @@ LINES = {
     ),
     SHMEM + "with await pe.Lock():\n        pass": ("to enter it may take time: write `async with await pe.Lock():`"),
     UPC + "MYTHREAD": "MYTHREAD is of t: write `t.MYTHREAD`",
+    UPC + "upc_forall": "upc_forall is t.forall here: write `t.forall(...)`",
+    EXTENDED + "await gasnet_barrier_notify(1)": (
+        "gasnet_barrier_notify is x.barrier_notify here: write `await x.barrier_notify()`"
+    ),
+    EXTENDED + "await MPI_Allreduce(1)": "MPI_Allreduce is x.all_reduce here: write `await x.all_reduce(...)`",
+    EXTENDED + "shmem_int_put(1)": "it may be `await x.put(...)`",
+    CORE + "gasnet_AMPoll": "write `await ep.poll()`",
+    CORE + "gasnet_mynode()": "write `ep.rank`",
+    CORE + "MYTHREAD": 'if this is a program of upc, put `api = "upc"` at its top',
+    CORE + "await shmem_put(1)": (
+        "Extended has put: `from extended import Extended`, then `x = await Extended.attach(ep)` and `await x.put(...)`"
+    ),
+    CORE + "x = await Extended.attach(ep)": "write `from extended import Extended` at the top",
+    CORE + "MPI.COMM_WORLD": "write `from conduits.mpi import MPI` at the top",
+    CORE + "upc.barrier()": "write `from extended import upc` at the top",
+    CORE + "conduit.current()": "write `import conduit` at the top",
+    CORE + "ep.segment[:4].view('i8')": (
+        "ep.segment is bytes, and so are the bounds of its slices: for n elements of 8 bytes write `ep.segment[:8 * n]`"
+    ),
+    EXTENDED + "h = await x.get_nb(0, 0, 8)\n    if h: pass": (
+        "conduit.errors.BadRequest: get_nb: its handle is no truth value; write `handle.done` for whether it is "
+        "done, `await handle` to wait until it is, or `handle is not None` for whether there is one"
+    ),
     UPC + "await t.lock('a').lock()": ("SharedLock has no lock; write `await lock.acquire()`, or `async with lock:`"),
     UPC + "import upc": "there is no upc here: write `from extended import upc`",
     EXTENDED + "await x.lock('a').unlock()": "Lock has no unlock; write `await lock.release()`",
@@ -713,7 +752,9 @@ LINES = {
         "held for"
     ),
     # UPC's own names.
-    UPC + "await a.barrier()": "SharedArray has no barrier, but what main is called with has: write `t.barrier`",
+    UPC + "await a.barrier()": (
+        "SharedArray has no barrier, but what main is called with has: write `await t.barrier()`"
+    ),
     UPC + "await t.wait()": (
         "conduit.errors.BadRequest: t.wait: this thread has not notified; call t.notify first, or t.barrier for both"
     ),
@@ -1593,8 +1634,13 @@ def test_the_name_of_a_conduit_that_has_gone_to_main_is_told_where_it_fails(comm
     monkeypatch.chdir(tmp_path)
     (tmp_path / "prog.py").write_text("async def main(ep, count=1): int(count)")
     err = command("run", "prog.py", "--conduit", "sci", "t3e").err
-    told = "'t3e' went to main; where a conduit was meant, write `--conduit sci --conduit t3e`\n"
-    assert err.endswith(told)
+    told = "went to main; where a conduit was meant, write --conduit before"
+    assert err.endswith(f"'t3e' {told} it: `--conduit t3e`\n")
+    err = command("run", "prog.py", "t3e", "loggp:slots=2").err
+    assert "too many positional arguments" in err
+    (tmp_path / "prog.py").write_text("async def main(ep, *counts): int(counts[0])")
+    err = command("run", "prog.py", "t3e", "loggp:slots=2").err
+    assert err.endswith(f"'t3e' and 'loggp:slots=2' {told} each: `--conduit t3e --conduit loggp:slots=2`\n")
     assert told not in command("run", "prog.py", "--conduit", "sci", "three").err
 
 
@@ -1895,7 +1941,7 @@ IN_ORDER = ": all of them must make the same calls in the same order"
             "ranks 0-1, 3 are in barrier 7 at prog.py:5, rank 2 is in all_gather((), int64) at prog.py:4",
         ),
         (
-            EXTENDED + "h = await x.all_reduce_nb(1) if ep.rank else None\n    await (h if h else x.barrier())",
+            EXTENDED + "h = await x.all_reduce_nb(1) if ep.rank else None\n    await (x.barrier() if h is None else h)",
             3,
             "rank 0 is in a barrier at prog.py:5, ranks 1-2 are in all_reduce_nb at prog.py:5",
         ),

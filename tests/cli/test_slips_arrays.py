@@ -110,7 +110,7 @@ def test_windows_take_no_datatypes_of_mpi(shown):
             'Comm has no MYTHREAD, but a Thread has: with `api = "mpi"` main is given a Comm, with `api = "upc"` a '
             "Thread, `async def main(t)`",
         ),
-        ("upc", "await main.put(1)", "Thread has no put, but its extended has: write `main.extended.put`"),
+        ("upc", "await main.put(1)", "Thread has no put, but its extended has: write `await main.extended.put(...)`"),
         (  # which the program imports, and so means
             "upc",
             "globals()['shmem'] = __import__('extended.shmem').shmem; main.put",

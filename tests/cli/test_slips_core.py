@@ -189,7 +189,7 @@ NAMES = {
     CORE.format("pass", "ep.Wtime()"): "Endpoint has no Wtime; write `ep.now`",
     CORE.format("pass", "ep.Barrier()"): (
         "Endpoint has no Barrier, but Extended has barrier: `from extended import Extended`, then `x = await "
-        "Extended.attach(ep)` and `x.barrier`"
+        "Extended.attach(ep)` and `await x.barrier()`"
     ),
     EXTENDED + "h = await x.get_nb(0, 0, 8)\n    h.value": "h is a Handle: write `await h`",
     EXTENDED + "x.lock('a').try_lock()": (
@@ -211,7 +211,7 @@ NAMES = {
     EXTENDED + "x.wait_any([])": (
         "Extended has no wait_any; write `await x.wait_some(handles)`, which waits until one of them is done"
     ),
-    EXTENDED + "x.gasnet_exit(1)": "Extended has no gasnet_exit, but its ep has: write `x.ep.exit`",
+    EXTENDED + "x.gasnet_exit(1)": "Extended has no gasnet_exit, but its ep has: write `x.ep.exit()`",
 }
 
 

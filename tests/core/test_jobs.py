@@ -3,6 +3,7 @@
 import asyncio
 import sys
 import threading
+import traceback
 from types import SimpleNamespace
 
 import pytest
@@ -174,6 +175,7 @@ def test_a_result_that_is_awaited_says_that_it_is_there():
         "a Result is there at once, and conduit.run is a plain function: write `result = conduit.run(main, ...)` "
         "without `await`; in a program of Trio's own `result = await conduit.run_async(main, ...)`"
     )
+    assert traceback.extract_tb(caught.value.__traceback__)[-1].line == "await conduit.run(main)"
 
 
 def test_a_cell_of_ipython_is_named_as_its_tracebacks_name_it():

@@ -21,6 +21,7 @@ from conduit.core.steps import steps_of
 from conduit.launch import tasks
 from conduit.launch.life import LIFE, Life, Rank, Stage
 from conduit.launch.polls import polls_of
+from conduit.launch.reports.clocks import looks_at_time
 from conduit.launch.reports.computing import on_loops
 from conduit.launch.reports.folders import is_between, is_library, is_own
 from conduit.launch.reports.own_variables import own_variables, shared_variables
@@ -205,7 +206,7 @@ def _modules(own: Sequence[trio.lowlevel.Task]) -> set[int]:
 
 
 def _of_predicates(own: Sequence[trio.lowlevel.Task], waits: Mapping[int, Wait], several: _Shared) -> list[str]:
-    """Return what to do about variables of predicates that tasks wait for.
+    """Return what to do about variables and clocks of predicates that tasks wait for.
 
     Args:
         own: the tasks of a rank.
@@ -218,6 +219,7 @@ def _of_predicates(own: Sequence[trio.lowlevel.Task], waits: Mapping[int, Wait],
         inner = [frame for frame, _ in tasks.frames(task) if _is_program(frame)]
         if wait is not None and wait.kind is Awaited.PREDICATE and inner:
             found += own_variables(inner[-1])
+            found += looks_at_time(inner[-1])
             known = several.get(id(inner[-1].f_globals))
             if known is not None:
                 code = inner[-1].f_code
