@@ -56,6 +56,7 @@ from conduit.launch.formatting import formatted
 from conduit.launch.process import ended_by
 from conduit.launch.registry import CONDUITS, FRONT_ENDS, Spec, installed, parse_spec
 from conduit.launch.reports import Report, full
+from conduit.launch.seeds import seeds_of_ranks
 from conduit.launch.tracebacks import whole
 from conduit.launch.tracing import tracing
 from conduit.launch.warned import warned
@@ -158,7 +159,8 @@ def run(
         _warn_of_world(file, specs)
         _warn_of_units(conduit)
         if output.is_first():
-            for line, text in uncalled.uncalled(file.tree):
+            seeds = seeds_of_ranks(file.tree) if any(spec.simulated for spec in specs) else []
+            for line, text in sorted([*uncalled.uncalled(file.tree), *seeds]):
                 terminal.tell(f"warning: {file.path}:{line}: {text}")
     settings = {
         "ranks": ranks,

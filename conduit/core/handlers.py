@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable, Sequence
 from itertools import count
-from types import CodeType, FunctionType, MethodType
+from sys import _getframe
+from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any, TypeAlias
 
 from conduit.core.arguments import shown
@@ -78,12 +80,20 @@ class HandlerTable:
         return [name for _, name in self.entries]
 
     def _attached(self, handler: object) -> str:
-        """Return the names of attached functions, where a function is meant those of its file: no layer's."""
+        """Return the names of attached functions: those of the file of the function that is meant, no layer's.
+
+        For what has no file they are those of the file that makes the call, or all where that has none.
+        """
         file = _file_of(handler)
-        names = [name for function, name in self.entries if not file or _file_of(function) == file]
+        names = self._of_file(file or _calling_file())
+        if not names and not file:
+            names = self.names()
         more = len(names) - _SHOWN
         shown = ", ".join(names[-_SHOWN:] + [f"and {more} before them"] * (more > 0))
         return f"attached: {shown or ('none of its file' if self.entries else 'none')}"
+
+    def _of_file(self, file: str) -> list[str]:
+        return [name for function, name in self.entries if _file_of(function) == file]
 
     def check(self, handlers: Sequence[Handler]) -> None:
         """Raise BadRequest where `handlers` cannot be added."""
@@ -189,6 +199,14 @@ def _by_keyword(handler: Any) -> list[str]:
 
 def _file_of(function: object) -> str:
     return getattr(getattr(function, "__code__", None), "co_filename", "")
+
+
+def _calling_file() -> str:
+    """Return the file of who calls the core."""
+    frame: FrameType | None = _getframe(1)
+    while frame is not None and os.path.dirname(frame.f_code.co_filename) == os.path.dirname(__file__):
+        frame = frame.f_back
+    return "" if frame is None else frame.f_code.co_filename
 
 
 def place_of(function: Any) -> str:

@@ -42,6 +42,7 @@ _SWAPPED = re.compile(
 _NO_HANDLER = re.compile(r"^[\w.]+: handler=.* (pass the function itself|is no function;|is a coroutine;)", re.DOTALL)
 _NO_CONTEXT = re.compile(r"'(?:[\w.]+\.)?(\w+)' object does not support the (?:asynchronous )?context manager protocol")
 _INDEXED = ("object is not subscriptable", "object does not support item assignment")
+_REQUESTS = ("request_short", "request_medium", "request_long", "request_long_async")
 _FUNCTIONS = {"main", "handler", "handlers", "predicate", "function"}
 """What parameters that take functions of programs are called."""
 _OF_LAYERS = "called"
@@ -240,7 +241,13 @@ def nothing(error: BaseException, ours: Callable[[object], bool]) -> str:
     if found is None:
         return ""
     made, file, line = found
-    return f"{taken.id} is None, which is what {_shown(made)} at {file}:{line} gave on this rank"
+    given = f"{taken.id} is None, which is what {_shown(made)} at {file}:{line} gave on this rank"
+    if isinstance(made.func, ast.Attribute) and made.func.attr in _REQUESTS:
+        return (
+            f"{given}; what a handler returns goes nowhere: let it answer by `token.reply_short(handler, *args)`, and "
+            "`await ep.block_until(...)` for what that handler keeps"
+        )
+    return given
 
 
 def _maker(failed: ProgramNode, taken: ast.Name) -> tuple[ast.Call, str, int] | None:
@@ -254,7 +261,8 @@ def _maker(failed: ProgramNode, taken: ast.Name) -> tuple[ast.Call, str, int] | 
     for each in written.nodes(code):
         match each:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Await(value=ast.Call() as made)):
-                if name == taken.id and code.co_firstlineno <= each.lineno < taken.lineno and failed.function(made):
+                before = (each.lineno, each.col_offset) < (taken.lineno, taken.col_offset)
+                if name == taken.id and code.co_firstlineno <= each.lineno and before and failed.function(made):
                     found = made, code.co_filename, each.lineno
     return found
 

@@ -9,7 +9,7 @@ import linecache
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from types import FunctionType, ModuleType
 from typing import Any
@@ -24,8 +24,12 @@ _LOOKED: set[str] = set()
 """Files at which this process has looked for its own calls of `conduit.run`: once is enough."""
 
 
-def warn_of_caller() -> None:
-    """Warn of the program that runs a job, once for each file: at the line of each such statement."""
+def warn_of_caller(*others: Callable[[ast.Module], Sequence[tuple[int, str]]]) -> None:
+    """Warn of the program that runs a job, once for each file: at the line of each such statement.
+
+    Args:
+        others: what else is looked for, as `uncalled` is.
+    """
     frame, _ = program_frame()
     file = "" if frame is None else frame.f_code.co_filename
     if file in _LOOKED or not os.path.isfile(file):  # the last line of a cell of a notebook shows its value
@@ -34,8 +38,10 @@ def warn_of_caller() -> None:
     variables = frame.f_globals
     _LOOKED.add(file)
     with suppress(SyntaxError, ValueError):  # it has been edited meanwhile
-        for line, text in uncalled(ast.parse("".join(linecache.getlines(file, variables)))):
-            warnings.warn_explicit(text, ConduitWarning, file, line, variables.get("__name__"))
+        tree = ast.parse("".join(linecache.getlines(file, variables)))
+        for look in (uncalled, *others):
+            for line, text in look(tree):
+                warnings.warn_explicit(text, ConduitWarning, file, line, variables.get("__name__"))
 
 
 def uncalled(tree: ast.Module) -> list[tuple[int, str]]:

@@ -699,6 +699,18 @@ LINES = {
     ),
     EXTENDED + "await MPI_Allreduce(1)": "MPI_Allreduce is x.all_reduce here: write `await x.all_reduce(...)`",
     EXTENDED + "shmem_int_put(1)": "it may be `await x.put(...)`",
+    EXTENDED + "v = await x.gather(ep.rank); v[0]": (
+        "v is None, which is what x.gather(ep.rank) at prog.py:4 gave on this rank"
+    ),
+    CORE + "v = await ep.request_short(ep.rank, h, 1)\n    v + 1": (
+        "v is None, which is what ep.request_short(ep.rank, h, 1) at prog.py:5 gave on this rank; what a handler "
+        "returns goes nowhere: let it answer by `token.reply_short(handler, *args)`, and `await ep.block_until(...)` "
+        "for what that handler keeps"
+    ),
+    EXTENDED + "def h(token): pass\n    await ep.attach(h)\n    await ep.request_short(0, print)": (
+        "conduit.errors.BadRequest: ep.request_short: handler=print is not attached on this rank; pass it to `await "
+        "ep.attach(...)` first (attached: h)"
+    ),
     CORE + "gasnet_AMPoll": "write `await ep.poll()`",
     CORE + "gasnet_mynode()": "write `ep.rank`",
     CORE + "MYTHREAD": 'if this is a program of upc, put `api = "upc"` at its top',
@@ -1642,6 +1654,15 @@ def test_the_name_of_a_conduit_that_has_gone_to_main_is_told_where_it_fails(comm
     err = command("run", "prog.py", "t3e", "loggp:slots=2").err
     assert err.endswith(f"'t3e' and 'loggp:slots=2' {told} each: `--conduit t3e --conduit loggp:slots=2`\n")
     assert told not in command("run", "prog.py", "--conduit", "sci", "three").err
+
+
+@pytest.mark.parametrize(("network", "warned"), [("loggp", True), ("mpi:library=tcp", False)])
+def test_seeds_of_ranks_are_told_before_the_job_where_ranks_are_simulated(command, tmp_path, network, warned):
+    program = tmp_path / "prog.py"
+    program.write_text("import random\nasync def main(ep): random.seed(ep.rank)")
+    err = command("run", str(program), "--conduit", network, "--ranks", "1").err
+    said = f"warning: {program}:2: `random.seed(ep.rank)` seeds one generator, which all simulated ranks share"
+    assert (said in err) is warned
 
 
 def test_an_option_that_is_begun_is_told_whole_also_the_one_that_chooses_the_network(command, tmp_path):

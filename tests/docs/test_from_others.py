@@ -3,7 +3,9 @@
 import ast
 import inspect
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -48,8 +50,9 @@ def test_who_uses_a_name_of_another_library_is_told_what_to_write(root: Path) ->
     wanted["gasnet_wait_syncnb"].add("`await` the handle")
 
     async def main(ep: conduit.Endpoint) -> list[tuple[str, str]]:
+        untold = list(_alone(wanted, ep=ep))
         x = await Extended.attach(ep)
-        untold = []
+        untold += _alone(wanted, ep=ep, x=x)
         for name, here in wanted.items():
             for there in (ep, x):
                 try:
@@ -62,6 +65,21 @@ def test_who_uses_a_name_of_another_library_is_told_what_to_write(root: Path) ->
 
     (untold,) = conduit.run(main, conduit="loggp", ranks=1).values
     assert not untold, "\n".join(map(str, untold))
+
+
+def _alone(wanted: dict[str, set[str]], **variables: object) -> Iterator[tuple[str, str]]:
+    """Yield the names as C has them of which another thing is said, or nothing, where one stands alone in a program."""
+    for name in wanted:
+        if name.startswith(PREFIXES):
+            function = ["def main(*, ep, x=None):", *(["    del x"] * ("x" not in variables)), f"    {name}"]
+            defined: dict[str, Any] = {}
+            exec("\n".join(function), defined)
+            try:
+                defined["main"](**variables)
+            except NameError as error:
+                said = hint(error)
+                if not any(re.search(rf"(?<!\w){re.escape(each)}(?!\w)", said) for each in wanted[name]):
+                    yield name, said
 
 
 def test_every_name_is_there(root: Path) -> None:
