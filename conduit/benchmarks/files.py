@@ -37,6 +37,18 @@ File = Annotated[
 """The type of an option that names a file for results; - is standard output."""
 
 
+def _trace(type_: Any, tokens: Sequence[Token]) -> Path:
+    """Take one word likewise; - is refused where it is checked, with the reason."""
+    word = tokens[0].value
+    if word.startswith("-") and word != "-":
+        raise ValueError(f"'{word}' is no file; name one")
+    return Path(word)
+
+
+Trace = Annotated[Path, Parameter(converter=_trace, allow_leading_hyphen=True, negative=()), Value("a file; name one")]
+"""The type of an option that names a file for a trace, which is never standard output."""
+
+
 def _folder(type_: Any, tokens: Sequence[Token]) -> Path:
     """Take one word, which must name something: pathlib alone takes none for the folder that one is in."""
     word = tokens[0].value

@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from conduit import BadRequest
 from conduit.benchmarks.columns import Columns
-from conduit.benchmarks.files import File
+from conduit.benchmarks.files import File, Trace
 from conduit.benchmarks.integers import Integer, RankCount, Size
 from conduit.benchmarks.names import ConduitNames
 
@@ -77,7 +77,7 @@ class BenchmarkOptions:
     csv: File | None = None
     """File for the results as CSV, a line for each row of a table; - prints them, and tables go to standard error."""
 
-    trace: File | None = None
+    trace: Trace | None = None
     """File for what happened and when, as JSON that Perfetto and chrome://tracing open; runs follow one another in
     it."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from conduit.benchmarks.console import make_console, print_text
 from conduit.contract import JobSetup, RankKind
 from conduit.errors import BadRequest, ConduitError
-from conduit.launch import output
+from conduit.launch import output, terminal
 from conduit.launch.observing import observed
 from conduit.launch.registry import Spec
 from conduit.launch.tracing import ReportHandedOver, report_recording
@@ -91,7 +91,7 @@ class Reported:
         console = make_console(stderr=sys.stdout is sys.stderr)
         for path, told in self._told:
             for each in told:
-                text = f"{each.what}\n  {each.remedy}"
+                text = terminal.encodable(f"{each.what}\n  {each.remedy}", sys.stdout)
                 if console.is_terminal:
                     print_text(console, text)
                 else:

@@ -14,6 +14,8 @@ from typing import Any, Protocol
 
 from conduit.contract import LayerReport, Unhandled, Wait
 from conduit.core.calls import called
+from conduit.errors import BadRequest
+from conduit.launch.reports.folders import is_own
 
 Main = Callable[..., Awaitable[Any]]
 
@@ -114,7 +116,10 @@ class Life:
             self.stage = Stage.STARTING
             given = await rank.start()
             self.stage = Stage.RUNNING
-            self.value = await called("run: main", self._main, given, *self._arguments())
+            self.value = value = await called("run: main", self._main, given, *self._arguments())
+            if type(value) is CoroutineType:
+                self._refuse(value)
+            value = None
             await rank.leave()
         except SystemExit as error:
             rank.fail(error)
@@ -132,6 +137,21 @@ class Life:
             raise forgotten
         self.stage = Stage.RETURNED
         await rank.serve()
+
+    def _refuse(self, made: CoroutineType[Any, Any, Any]) -> None:
+        """Take a call that main has returned in the place of what it gives for one that was forgotten.
+
+        Raises:
+            BadRequest: it is of a function of the program; one of this package is told of when it dies.
+        """
+        self.value = None
+        if is_own(made.cr_code.co_filename):
+            return
+        made.close()  # it never ran, and Python would say less of it
+        name = made.__name__
+        raise BadRequest(
+            f"run: main returned a call of {name} that was not awaited; write `return await {name}(...)` in it"
+        )
 
 
 def _exit_in(group: BaseExceptionGroup[BaseException]) -> BaseException | None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from typing import TextIO
 
 from conduit.launch import output
 
@@ -73,6 +74,16 @@ def tell_written(path: Path) -> None:
     """
     if path.is_file() and not _FOR_ITSELF.get():
         print(f"wrote {path}", file=sys.stderr, flush=True)
+
+
+def encodable(text: str, stream: TextIO) -> str:
+    """Return a text in what the encoding of a stream has: us for µs, ? for what it has nothing for."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.replace("µ", "u").encode(encoding, "replace").decode(encoding)
+    return text
 
 
 def shown(text: str) -> str:

@@ -101,6 +101,7 @@ class _TraceFile:
         self._path = path
         self._open = ExitStack()
         self._trace: ChromeTrace | None = None
+        self._failed: OSError | None = None
 
     def __enter__(self) -> _TraceFile:
         with open(self._path, "a", encoding="utf-8"):
@@ -111,13 +112,18 @@ class _TraceFile:
         with self._open:
             if output.is_first():
                 self._begun()
+        if self._failed is not None:
+            raise self._failed
         if output.is_first():
             tell_written(self._path)
 
     def add(self, recording: Recording) -> None:
-        """Add a job that is over."""
-        if output.is_first():
-            self._begun().add(recording)
+        """Add a job that is over; that it cannot be written is no failure of the job, and raised at the end."""
+        if output.is_first() and self._failed is None:
+            try:
+                self._begun().add(recording)
+            except OSError as error:
+                self._failed = error
 
     def _begun(self) -> ChromeTrace:
         if self._trace is None:

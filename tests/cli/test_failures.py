@@ -270,6 +270,31 @@ def test_a_print_for_which_there_is_no_room_is_the_programs_line(tmp_path):
     assert "conduit/launch" not in ended.stderr
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no file that takes nothing")
+def test_a_trace_for_which_there_is_no_room_is_no_failure_of_the_program(tmp_path):
+    (tmp_path / "prog.py").write_text("async def main(ep):\n    for _ in range(999): await ep.compute(1e-6)\n")
+    ended = subprocess.run(
+        [sys.executable, "-m", "conduit", "run", "prog.py", "--ranks", "1", "--trace", "/dev/full"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert ended.stderr == "conduit run: --trace /dev/full cannot be written: No space left on device\n"
+    assert ended.stdout.startswith("ranks=1 conduit=sci seconds=")
+    assert ended.returncode == 1
+
+
+def test_advice_is_told_in_letters_that_the_output_has(tmp_path):
+    (tmp_path / "prog.py").write_text(
+        "from extended import Extended\nasync def main(ep):\n    x = await Extended.attach(ep)\n    "
+        "await ep.compute(1e-3 * (1 + ep.rank))\n    await x.barrier()\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-m", "conduit", "run", "prog.py", "--report", "r"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    assert "Rank 1 computes 2,000.0 us" in ended.stdout
+    assert ended.returncode == 0
+
+
 def test_what_a_handler_raises_is_said_once(shown):
     assert shown(
         """

@@ -5,6 +5,7 @@ import inspect
 from pathlib import Path
 
 import pytest
+import trio
 
 import conduit
 from conduits.mpi import MPI
@@ -194,3 +195,26 @@ def test_a_main_that_is_missing_is_told():
     assert str(caught.value) == (
         "run: there is no main; give first the function that every rank calls: conduit.run(main, ...)"
     )
+
+
+@pytest.mark.parametrize("run", [conduit.run, upc.run, shmem.run, MPI.run], ids=["core", "upc", "shmem", "mpi"])
+def test_a_main_that_returns_a_call_of_the_programs_own_is_told_to_await_it(run):
+    async def work(first):
+        await trio.lowlevel.checkpoint()
+
+    async def main(first):
+        return work(first)
+
+    with pytest.raises(conduit.BadRequest) as caught:
+        run(main, **({"library": "scampi"} if run is MPI.run else {"conduit": "loggp"}))
+    assert str(caught.value) == (
+        "run: main returned a call of work that was not awaited; write `return await work(...)` in it"
+    )
+
+
+def test_a_main_that_returns_a_call_of_the_endpoint_is_told_to_await_it():
+    async def main(ep):
+        return ep.poll()
+
+    with pytest.raises(conduit.BadRequest, match=r"ep\.poll\(\) at .* was called but never awaited, .*`await ep\.poll"):
+        conduit.run(main, conduit="loggp")
