@@ -19,10 +19,12 @@ from conduit.benchmarks.pairs import BenchmarkPair, pair
 from conduit.benchmarks.progress import Progress
 from conduit.benchmarks.record import Record, RecordList
 from conduit.benchmarks.sizes import sizes
+from conduit.benchmarks.turns import TURNS, lower_quartile, rounds_of_a_turn
 from conduit.benchmarks.views import SizeMark, View
 from conduit.contract import Limits
 
 __all__ = [
+    "TURNS",
     "BenchmarkBarrier",
     "BenchmarkOptions",
     "BenchmarkPair",
@@ -37,7 +39,9 @@ __all__ = [
     "SizeMark",
     "View",
     "execute",
+    "lower_quartile",
     "measure",
     "pair",
+    "rounds_of_a_turn",
     "sizes",
 ]

@@ -27,7 +27,20 @@ import numpy as np
 import numpy.typing as npt
 
 from conduit import ConduitError, Endpoint, Token
-from conduit.benchmarks import BenchmarkBarrier, Limits, Parameters, Progress, Record, RecordList, View, pair, sizes
+from conduit.benchmarks import (
+    TURNS,
+    BenchmarkBarrier,
+    Limits,
+    Parameters,
+    Progress,
+    Record,
+    RecordList,
+    View,
+    lower_quartile,
+    pair,
+    rounds_of_a_turn,
+    sizes,
+)
 
 SECTIONS = "ABCDEFGHIJK"
 SIZES = (0, 2 << 20)
@@ -54,7 +67,6 @@ VIEWS = (
     View("Message rate, flood one way", "messages", _FLOODS, "ADI"),
 )
 _SALTS = 251
-_TURNS = 15  # parts of a ping-pong in real time, of which the lower quartile counts
 
 
 @attrs.frozen
@@ -257,10 +269,8 @@ class TestamRank:
         if self.ep.simulated or not block.exchange.startswith("request"):
             seconds = await self._exchange(block, iterations)
         else:
-            # A mean would tell what other programs take of the processor now and then.
-            turns = min(_TURNS, iterations)
-            seconds = sorted([await self._exchange(block, iterations // turns) for _ in range(turns)])[turns // 4]
-            seconds *= iterations / (iterations // turns)
+            turns = [await self._exchange(block, rounds_of_a_turn(iterations)) for _ in range(min(TURNS, iterations))]
+            seconds = lower_quartile(turns, iterations)
         if not self.ep.simulated:
             self.checking = True
             await self._exchange(block, 1)

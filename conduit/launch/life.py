@@ -15,7 +15,6 @@ from typing import Any, Protocol
 from conduit.contract import LayerReport, Unhandled, Wait
 from conduit.core.calls import called
 from conduit.errors import BadRequest
-from conduit.launch.reports.folders import is_own
 
 Main = Callable[..., Awaitable[Any]]
 
@@ -142,14 +141,12 @@ class Life:
         """Take a call that main has returned in the place of what it gives for one that was forgotten.
 
         Raises:
-            BadRequest: it is of a function of the program; one of this package is told of when it dies.
+            BadRequest: always; what a call of this package says itself when it is closed.
         """
         self.value = None
-        if is_own(made.cr_code.co_filename):
-            return
         made.close()  # it never ran, and Python would say less of it
         name = made.__name__
-        raise BadRequest(
+        raise self.rank.forgotten() or BadRequest(
             f"run: main returned a call of {name} that was not awaited; write `return await {name}(...)` in it"
         )
 
