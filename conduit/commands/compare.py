@@ -303,6 +303,7 @@ def _folder(path: Path) -> Path:
 def _write(results: Sequence[BenchmarkResult], out: Path, calls: Sequence[str]) -> None:
     """Write pictures, page and results, and say so."""
     made = _drawn(pictures(results), _folder(out))
+    older = _beside(out, made)
     _save(out / "results.json", json_text([dict(result.content) for result in results]).encode())
     _save(out / "compare.html", comparison_page(results, made, calls).encode())
     console = make_console()
@@ -311,6 +312,8 @@ def _write(results: Sequence[BenchmarkResult], out: Path, calls: Sequence[str]) 
     if missing := cut_short(results):
         print_text(console, missing)
     print_text(console, f"wrote {out / 'compare.html'}, results.json and {_count(made)}")
+    if older:
+        print_text(console, f"older pictures are still in {out}: {', '.join(older)}")
 
 
 def _drawn(made: Sequence[Picture], folder: Path) -> list[tuple[Picture, bytes]]:
@@ -322,6 +325,12 @@ def _drawn(made: Sequence[Picture], folder: Path) -> list[tuple[Picture, bytes]]
         _save(folder / f"{picture.name}.png", files.png)
         drawn.append((picture, files.svg))
     return drawn
+
+
+def _beside(folder: Path, made: Sequence[tuple[Picture, bytes]]) -> list[str]:
+    """Return the names of other pictures in a folder, as of an earlier comparison."""
+    there = {path.stem for path in folder.glob("*.svg") if path.with_suffix(".png").is_file()}
+    return sorted(there - {picture.name for picture, _ in made})
 
 
 def _count(made: Sequence[object]) -> str:

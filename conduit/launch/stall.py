@@ -60,7 +60,8 @@ def stall(now: int, seconds: float, states: Sequence[RankState]) -> Report:
         states: what each rank does, by rank.
     """
     ranks = [state.record for state in states]
-    return explain("stall", now, ranks, f"no rank has sent or handled a message for {seconds:.0f} s", "wall")
+    since = f"{seconds:.0f}" if seconds >= 1 else f"{seconds:.1g}"
+    return explain("stall", now, ranks, f"no rank has sent or handled a message for {since} s", "wall")
 
 
 def interrupted(states: Mapping[int, RankState], count: int) -> str:

@@ -59,6 +59,16 @@ def test_drawn_again_it_has_the_same_bytes(measured, command, tmp_path):
             assert again.joinpath(path.name).read_bytes() == path.read_bytes(), path.name
 
 
+def test_older_pictures_in_the_folder_are_told(measured, command, tmp_path):
+    again = tmp_path / "again"
+    again.mkdir()
+    for name in ("testam-old.svg", "testam-old.png", "notes.svg"):  # of the last no comparison has made one
+        (again / name).write_text("")
+    out = command("compare", "--from", str(measured / "results.json"), "--out", str(again)).out
+    assert out.endswith(f"older pictures are still in {again}: testam-old\n")
+    assert (again / "testam-old.svg").exists()
+
+
 def test_curves_are_the_figures_measured(measured):
     found = results_of("from", measured / "results.json")
     trip = pictures(found)[0]

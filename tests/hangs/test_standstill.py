@@ -78,6 +78,14 @@ def test_a_rank_that_does_not_answer_is_told_to_poll(main, at):
     assert str(record.tasks[0].place) == f"{__file__}:{look.__code__.co_firstlineno + 1} in look"
 
 
+@pytest.mark.parametrize(("seconds", "said"), [(0.002, "0.002"), (0.25, "0.2"), (1.4, "1"), (12.0, "12")])
+def test_the_time_without_a_message_is_told(seconds, said):
+    states = []
+    asyncio.run(in_a_loop(states))
+    first, *_ = brief(stall.stall(10**12, seconds, states)).splitlines()
+    assert first.endswith(f"(no rank has sent or handled a message for {said} s)")
+
+
 def test_the_report_ends_in_what_to_do_once():
     states = []
     asyncio.run(in_a_loop(states))
