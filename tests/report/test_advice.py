@@ -183,6 +183,21 @@ async def sums(ep, tree):
         await ep.block_until(lambda: total == 30 * (ep.size - 1))
 
 
+async def from_one(ep, at_once):
+    """Rank 0 has an array that all others get, too."""
+    x = await Extended.attach(ep)
+    given = np.arange(10_000) if ep.rank == 0 else None
+    await x.barrier()
+    for _ in range(10):
+        if at_once:
+            ep.segment[:80_000].view("i8")[:] = await x.broadcast(given, 0)
+        elif ep.rank == 0:
+            for other in range(1, ep.size):
+                await x.put(other, 0, given)
+        await x.barrier()
+    assert ep.rank == 0 or np.array_equal(ep.segment[:80_000].view("i8"), np.arange(10_000))
+
+
 async def flood(ep, at_once):
     """Rank 0 sends many messages to rank 1."""
     got = 0
@@ -335,6 +350,10 @@ CAUSES = {
     "in steps": Cause(steps, False, True, "accesses 5 ranks one after the other", "Begin all", "loggp", ranks=6),
     "lists": Cause(lists, 0, 0, "The lists that rank 0 gives", "Try the conduit's option `rma=am`", "t3e",
                    into={"conduit": "t3e:rma=am"}),
+    "from one": Cause(from_one, False, True, "Rank 0 accesses 15 ranks one after the other",
+                      "If all of them get the same", ranks=16),
+    "from one, natively": Cause(from_one, False, True, "Rank 0 accesses 15 ranks one after the other",
+                                "If all of them get the same", "t3e", ranks=16),
     "hot spot": Cause(sums, False, True, f"Rank 0 {HOT}", "Let a tree combine", also=("Queues are full",), ranks=8),
     "full": Cause(flood, 1, 10, "Queues are full", "Let the receiver poll more often, send fewer and larger",
                   "loggp:slots=2", gone=False),

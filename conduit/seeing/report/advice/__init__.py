@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from conduit.seeing.report.advice.accesses import element_wise
 from conduit.seeing.report.advice.computing import imbalance, not_polled
+from conduit.seeing.report.advice.from_one import from_one
 from conduit.seeing.report.advice.hot_spots import atomics, hot_spots, locks
 from conduit.seeing.report.advice.network import first_contacts, full_queues, short_messages, unaligned
 from conduit.seeing.report.advice.parts import Advice, of_ranks_alike
@@ -31,7 +32,7 @@ def advice(recording: ReportRecording, found: Profile) -> list[Advice]:
         *unaligned(recording, found),
         *first_contacts(recording, found),
     ]
-    return sorted(every or short_messages(found), key=lambda each: -each.share)
+    return sorted(every or from_one(recording, found) or short_messages(found), key=lambda each: -each.share)
 
 
 def stands_still(recording: ReportRecording) -> bool:

@@ -1,0 +1,64 @@
+"""One rank that deals with many by itself, while the others wait in a meeting for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from conduit.seeing.report.advice.parts import Advice, in_calls
+from conduit.seeing.report.observer import ReportRecording
+from conduit.seeing.report.profile import Profile
+from conduit.words import many
+
+_HALF = 0.5
+"""Of the time after the start, below which the waits of the others are not told."""
+_FEW = 4
+"""Part of the ranks that may be elsewhere while all others wait at one line."""
+_MANY = 7
+"""Ranks that one accesses at least: handed on, what these get takes three steps in the place of seven."""
+
+
+def from_one(recording: ReportRecording, found: Profile) -> list[Advice]:
+    """Return whom the others wait for at one line most of the time, where that one accesses several of them."""
+    waited = [_waited(recording, found, rank) for rank in range(found.ranks)]
+    mostly = [each.most_common(1)[0][0] if each else "" for each in waited]
+    place = Counter(mostly).most_common(1)[0][0]
+    apart = [rank for rank, where in enumerate(mostly) if where != place]
+    if not place or not apart or len(apart) * _FEW > found.ranks:
+        return []
+    waiting = [rank for rank, where in enumerate(mostly) if where == place]
+    share = sum(waited[rank][place] for rank in waiting) / len(waiting) / found.working
+    meetings = in_calls(recording, "barrier", "collective")
+    if share < _HALF or any((place, rank) not in meetings for rank in waiting):
+        return []
+    rank = max(apart, key=lambda each: (waited[each].total(), -each))
+    peers = _peers(recording, found, mostly[rank], rank)
+    if not mostly[rank] or len(peers) < _MANY or (mostly[rank], rank) in meetings:
+        return []
+    return [
+        Advice(
+            f"Rank {rank} accesses {many(len(peers), 'rank')} one after the other at {mostly[rank]}: "
+            f"{many(peers.total(), 'time')}; the others wait at {place} for {100 * share:.0f} % of the time after the "
+            "start.",
+            "If all of them get the same, `await x.broadcast(...)` lets ranks pass it on; the parts of one array go by "
+            "`scatter`, and what comes from all by `gather` or `reduce`.",
+            share,
+        )
+    ]
+
+
+def _waited(recording: ReportRecording, found: Profile, rank: int) -> Counter[str]:
+    """Return how long a rank waited after the start, by line: picoseconds."""
+    times: Counter[str] = Counter()
+    blocked = found.times.blocked[rank]
+    for wait in recording.waits[rank]:
+        if wait.end > max(wait.begin, found.started):
+            times[wait.place] += blocked.within(max(wait.begin, found.started), wait.end)
+    return times
+
+
+def _peers(recording: ReportRecording, found: Profile, place: str, rank: int) -> Counter[int]:
+    """Return how often a rank accessed which other ones from a line."""
+    own = [life.message for life in found.lives if not life.message.reply and life.message.source == rank]
+    peers = Counter(message.dest for message in own if recording.lines.get(message) == place)
+    peers.update(call.peer for call in found.native if (call.place, call.rank) == (place, rank))
+    return peers
