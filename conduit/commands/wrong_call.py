@@ -75,6 +75,8 @@ def _of_the_program(error: UnknownOptionError) -> str:
     words = error.root_input_tokens or []
     program = next((word for word in words if word.endswith(".py")), "PROGRAM")
     option = error.token.keyword or error.token.value
+    if option == "-" and words[1:2] == ["-"]:
+        return "; standard input is /dev/stdin: conduit run /dev/stdin"
     if option == "-m":
         return "; a program is a file: write one with `from package.module import main`, and run that"
     return f"; an option of the program stands behind --: conduit {join(['run', program, '--', option])} ..."

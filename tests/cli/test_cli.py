@@ -112,6 +112,11 @@ def test_version(command):
         ),
         (["-n", "3", "run", "it.py"], "conduit: options follow the command; write conduit run -n 3 it.py\n"),
         (
+            ["run", "-"],
+            "conduit run: has no option -; see conduit run --help; standard input is /dev/stdin: conduit run "
+            "/dev/stdin\n",
+        ),
+        (
             ["run", "hello.py", "-c", "udp"],
             "conduit run: has no option -c (did you mean --conduit?); see conduit run --help; an option of the program "
             "stands behind --: conduit run hello.py -- -c ...",
