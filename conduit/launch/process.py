@@ -11,6 +11,8 @@ from functools import partial
 from types import TracebackType
 from typing import Any
 
+import attrs
+
 from conduit.contract import JobSetup, Processes
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch import coming, output, reports, stall, terminal
@@ -241,6 +243,7 @@ class ProcessJob:
         """Note where this rank was, for who has pressed Ctrl-C because nothing seemed to happen."""
         hear_no_more()
         state = stall.state_of(self._processes.rank, self._job.lives[0], error)
+        state = attrs.evolve(state, told=self._watch.told())
         if not self._speech.state(pickle.dumps(state)):
             self._watch.interrupted(state)
 

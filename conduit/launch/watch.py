@@ -113,7 +113,7 @@ class Watch:
         self._state: stall.RankState | None = None
         self._states: dict[int, tuple[float, float, stall.RankState]] = {}  # by rank: when heard, how long silent, what
         self._silent = 0.0  # for how long all ranks were, when that was weighed last
-        self._told = False
+        self._told = ""  # the report of a standstill that was told, on rank 0
         self._interrupted: dict[int, stall.RankState] = {}  # on rank 0: what ranks did when Ctrl-C reached them
         self._all_said = threading.Event()
         self._told_rank_0 = False  # the same, of this rank
@@ -145,7 +145,7 @@ class Watch:
             self._job, self._limit = job, limit
             self._count, self._since = -1, time.monotonic()
             self._states.clear()
-            self._silent, self._told = 0.0, False
+            self._silent, self._told = 0.0, ""
             self._worker = threading.get_ident()
             end = self._early.pop(self._number, None)
         if end is not None:
@@ -198,6 +198,10 @@ class Watch:
         """Say that this process has left the job that another has ended."""
         if self.end is not None and not self._own_end:
             self._tell(self.end.rank, ("left", self._number))
+
+    def told(self) -> str:
+        """Return the report of a standstill that this rank has told, "" where it has told none since messages moved."""
+        return self._told
 
     def interrupted(self, state: stall.RankState) -> None:
         """Tell rank 0 what this rank did when Ctrl-C reached it."""
@@ -364,7 +368,7 @@ class Watch:
     def _weigh(self, job: WatchedJob, silent: float, states: list[stall.RankState]) -> None:
         """Report a standstill, once; end the job where it may not go on any longer."""
         if silent < self._silent:
-            self._told = False  # messages have moved since
+            self._told = ""  # messages have moved since
         self._silent = silent
         waiting = [state.waits for state in states]
         if self._limit is not None and silent >= self._limit:
@@ -377,9 +381,8 @@ class Watch:
         patience = STALL_S if all(waiting) else COMPUTING_S
         if self._told or silent < patience or not any(waiting):
             return
-        self._told = True
-        text = brief(stall.stall(job.now(), silent, states))
-        terminal.tell(f"{text}\nthe job goes on waiting")
+        self._told = brief(stall.stall(job.now(), silent, states))
+        terminal.tell(f"{self._told}\nthe job goes on waiting")
 
     def _take_stalled(self) -> TimeLimit | None:
         """Return the error of a job that stood still, to the first who asks: its own thread, or else this one."""
