@@ -343,6 +343,7 @@ class CollectiveEngine:
         word = team_calls.rank_word
         where = f" on {word} {self._ep.rank} of the job"
         rest = f", and the {word}s no longer agree on what comes next; {advice}"
+        team_calls.told_broken = True
         self.broken(team_calls, sequence, f"{what}{where}{f' at {here}' if here else ''}{rest}")
         # Without the line: what is sent, and with it the digest, does not depend on where the program's file is.
         self.send_queue.tell_broken(team_calls, sequence, f"{what}{where}{rest}")
