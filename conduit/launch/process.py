@@ -325,14 +325,16 @@ def _watch(processes: Processes) -> Watch:
 def after_error(told: Told) -> str | None:
     """Return what follows an error that has ended a job of these processes, where each shows its own.
 
-    Waits for what the others say: which ranks have the same is a line, or nothing.  None: a lower one shows it.
+    Waits for what the others say: which ranks have the same is a line, or nothing.  None: another one shows it.
 
     Args:
         told: what is said of it.
     """
     for watch in _WATCHES:
-        if others := watch.with_the_same(told):
-            return _said_of(told, others) if watch.rank < min(others) else None
+        others = watch.with_the_same(told)
+        if not watch.shows(told, others):
+            return None
+        return _said_of(told, others) if others else ""
     return ""
 
 

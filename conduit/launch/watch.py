@@ -14,7 +14,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import Any, NoReturn, Protocol
 
@@ -37,8 +37,8 @@ ANSWER_S = 1.0
 """What a rank's loop has to say what it waits for; one that does not answer computes."""
 FRESH_S = 3.0
 """For how long it counts that a rank has said that it stands still."""
-HEARD_S = 0.5
-"""What other ranks have to say that they have the same error: two looks and more."""
+HEARD_S = 1.5
+"""What other ranks have to say that they have an error too, or have left: many looks, on a busy machine too."""
 LEAVE_S = 1.0
 """What other ranks have to leave a job that one of them ends."""
 ABORT_S = 3.0
@@ -105,6 +105,7 @@ class Watch:
         self._error: Told | None = None  # of this rank, that ended a job
         self._errors: dict[int, Told] = {}  # of others
         self._of_all: Told | None = None
+        self._shown: set[int] = set()  # who of them shows it
         self._left: set[int] = set()
         self._abort_at = float("inf")
         self._count = 0
@@ -182,7 +183,7 @@ class Watch:
     def with_the_same(self, told: Told) -> dict[int, Told]:
         """Return which other ranks have raised the error that this one has told, but for numbers.
 
-        Waits for what they say.
+        Waits until each has said that it has an error, or has left, but not for long.
         """
         if self._of_all == told:
             self._over.wait(HEARD_S if self._processes.rank else 0.0)  # rank 0 has still to say it
@@ -190,14 +191,28 @@ class Watch:
         if self._error != told:
             return {}
         limit = time.monotonic() + HEARD_S
-        while time.monotonic() < limit and len(self._errors) < self._processes.size - 1:
+        others = {*range(self._processes.size)} - {self._processes.rank}
+        while time.monotonic() < limit and not others <= self._left.union(self._errors):
             self._over.wait(TURN_S / 10)
         return {rank: each for rank, each in sorted(self._errors.items()) if alike(each, told)}
+
+    def shows(self, told: Told, same: Collection[int]) -> bool:
+        """Say whether this rank is to show an error, which others hear of then: the lowest who has it, once.
+
+        Args:
+            told: what is said of it.
+            same: which others have the same.
+        """
+        if any(rank < self._processes.rank or rank in self._shown for rank in same):
+            return False
+        if told == self._error:
+            self._tell_all(("shown", self._number))
+        return True
 
     def left(self) -> None:
         """Say that this process has left the job that another has ended."""
         if self.end is not None and not self._own_end:
-            self._tell(self.end.rank, ("left", self._number))
+            self._tell_all(("left", self._number))
 
     def told(self) -> str:
         """Return the report of a standstill that this rank has told, "" where it has told none since messages moved."""
@@ -297,6 +312,10 @@ class Watch:
         """Another rank has raised an error."""
         self._errors[source] = told
 
+    def _on_shown(self, source: int, number: int) -> None:
+        """Another rank shows its error."""
+        self._shown.add(source)
+
     def _ended_by(self, end: EarlyEnd) -> None:
         with self._lock:
             self.end, job = end, self._job
@@ -305,7 +324,7 @@ class Watch:
             job.stop()
 
     def _on_left(self, source: int, number: int) -> None:
-        """Another rank has left the job that this one has ended."""
+        """Another rank has left a job that was ended."""
         self._left.add(source)
 
     def _on_interrupted(self, source: int, number: int, state: stall.RankState) -> None:
