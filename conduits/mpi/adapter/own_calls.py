@@ -106,9 +106,12 @@ class OwnCalls:
 
     def parts(self) -> Iterator[CallPart]:
         """Yield this rank's parts in the calls, those of each name by themselves: others may have made other calls."""
+        # Communicators may have the same name: it is not known then in which of them a wait is.
+        waited = Counter(all_do(made.last, made.name) for made in self._made.values())
         for (context, first), made in self._made.items():
             for call, count in made.of_name.items():
-                waits = {all_do(call, made.name): count - 1} if call == made.last and not call.startswith("I") else {}
+                what = all_do(call, made.name)
+                waits = {what: count - 1} if call == made.last and call[0] != "I" and waited[what] == 1 else {}
                 name = f"{call} of MPI on communicator {context} of rank {first}"
                 yield CallPart(name, made.group, count, waits, call not in OF_SOME)
 

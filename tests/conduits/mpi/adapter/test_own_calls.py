@@ -115,3 +115,11 @@ def test_a_rank_tells_how_often_it_has_made_each_call():
         ("Barrier of MPI on communicator -1 of rank 0", 2, {"MPI Barrier of all on MPI_COMM_WORLD": 1}, True),
         ("Allreduce of MPI on communicator -1 of rank 0", 1, {}, True),
     ]
+
+
+def test_of_communicators_of_one_name_it_does_not_tell_in_which_it_waits():
+    own = OwnCalls()
+    for context in (3, 6):
+        own.called(context, range(2), 0, "Bcast", Given(8, 0), 0, "a duplicate")
+    own.called(9, range(2), 0, "Bcast", Given(8, 0), 0, "another")
+    assert [part.waits for part in own.parts()] == [{}, {}, {"MPI Bcast of all on another": 0}]
