@@ -206,6 +206,7 @@ class CollectiveEngine:
             raise
         if team_calls.is_broken():
             assert team_calls.broken is not None
+            team_calls.told_broken = True
             raise conduit.ConduitError(f"destroy(): this team is broken: {team_calls.broken.text}")
 
     def _enter(self, team_calls: TeamCalls, call: CollectiveCall, used: str, place: SourceLine | None = None) -> None:
