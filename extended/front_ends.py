@@ -10,7 +10,6 @@ import conduit
 from conduit.words import closest, is_a, many, not_async, plain
 from extended import calls
 from extended.collectives import signature
-from extended.heap.combining import differing_allocations as differing_allocations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable

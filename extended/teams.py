@@ -184,11 +184,13 @@ class Team(Collectives):
 
         Raises:
             conduit.BadRequest: it is.
+            conduit.ConduitError: another rank has broken it, and this call is the first that tells.
         """
         self._check_alive(call)
-        why = self._why_broken()
-        if why:
-            raise conduit.BadRequest(f"{call}: this team is broken: {why}")
+        if self._team_calls.broken is not None and self._team_calls.is_broken():
+            known = self._team_calls.told_broken
+            error = self._broken_error(call)
+            raise conduit.BadRequest(str(error)) if known else error
 
     def check_destructible(self) -> None:
         """Refuse to destroy a team between notify and wait, and the team of all.
@@ -203,9 +205,11 @@ class Team(Collectives):
         if self._barrier.notified:
             raise conduit.BadRequest("destroy: this rank has notified the team's barrier and not waited; wait first")
 
-    def _why_broken(self) -> str:
-        broken = self._team_calls.broken
-        return broken.text if broken is not None and self._team_calls.is_broken() else ""
+    def _broken_error(self, call: str) -> conduit.ConduitError:
+        """Return what is raised in a call that meets ranks who do not come; from now on the program knows it."""
+        assert self._team_calls.broken is not None
+        self._team_calls.told_broken = True
+        return conduit.ConduitError(f"{call.partition('(')[0]}: this team is broken: {self._team_calls.broken.text}")
 
     def _check_alive(self, call: str) -> None:
         if self._destroyed or (self._ending and call not in ("rank", "size", "job_rank", "rank_of")):
@@ -391,11 +395,11 @@ class Team(Collectives):
             self._meetings = self._parts.barriers.make(identity, self._members, self.topology, self._rank)
         await self._meetings.notify(called, name, called)
         if not await self._meetings.wait(called, name, self._team_calls):
-            raise conduit.ConduitError(f"{called}: this team is broken: {self._why_broken()}")
+            raise self._broken_error(called)
 
     async def _end_barrier(self, call: str, name: int | None) -> None:
         if not await self._barrier.wait(call, name, self._team_calls):
-            raise conduit.ConduitError(f"{self._barrier.called or call}: this team is broken: {self._why_broken()}")
+            raise self._broken_error(self._barrier.called or call)
 
     def give_up(self, called: str, error: Exception | None = None) -> None:
         """Break the team: a call of a layer above, in which ranks meet more than once, has ended in their midst.

@@ -11,6 +11,8 @@ from functools import partial
 from types import TracebackType
 from typing import Any
 
+import attrs
+
 from conduit.contract import JobSetup, Processes
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch import coming, output, reports, stall, terminal
@@ -241,6 +243,7 @@ class ProcessJob:
         """Note where this rank was, for who has pressed Ctrl-C because nothing seemed to happen."""
         hear_no_more()
         state = stall.state_of(self._processes.rank, self._job.lives[0], error)
+        state = attrs.evolve(state, told=self._watch.told())
         if not self._speech.state(pickle.dumps(state)):
             self._watch.interrupted(state)
 
@@ -322,14 +325,16 @@ def _watch(processes: Processes) -> Watch:
 def after_error(told: Told) -> str | None:
     """Return what follows an error that has ended a job of these processes, where each shows its own.
 
-    Waits for what the others say: which ranks have the same is a line, or nothing.  None: a lower one shows it.
+    Waits for what the others say: which ranks have the same is a line, or nothing.  None: another one shows it.
 
     Args:
         told: what is said of it.
     """
     for watch in _WATCHES:
-        if others := watch.with_the_same(told):
-            return _said_of(told, others) if watch.rank < min(others) else None
+        others = watch.with_the_same(told)
+        if not watch.shows(told, others):
+            return None
+        return _said_of(told, others) if others else ""
     return ""
 
 

@@ -22,10 +22,12 @@ class RankState:
     Attributes:
         record: as in every report.
         waits: whether it waits, and does not compute.
+        told: the report of a standstill that it has told of all ranks, "" for none.
     """
 
     record: RankRecord
     waits: bool = True
+    told: str = ""
 
 
 def state_of(rank: int, life: Life, interrupt: BaseException | None = None) -> RankState:
@@ -65,7 +67,7 @@ def stall(now: int, seconds: float, states: Sequence[RankState]) -> Report:
 
 
 def interrupted(states: Mapping[int, RankState], count: int) -> str:
-    """Return the report of a job whose processes Ctrl-C has reached.
+    """Return the report of a job whose processes Ctrl-C has reached; what has been told already is not told again.
 
     Args:
         states: what ranks did, of those that could say.
@@ -73,5 +75,13 @@ def interrupted(states: Mapping[int, RankState], count: int) -> str:
     """
     silent = [RankRecord(rank, "did not say", False, False, (), False, 0, (), ()) for rank in range(count)]
     ranks = [states[rank].record if rank in states else silent[rank] for rank in range(count)]
+    told = next((state.told for state in states.values() if state.told), "")
+    if told and _below_the_head(told) == _below_the_head(brief(explain("stall", 0, ranks, clock="wall"))):
+        return "interrupted: the ranks are still where the report above has them"
     report = explain("interrupted", 0, ranks, clock="wall")
     return brief(attrs.evolve(report, head="interrupted: where the ranks were"))
+
+
+def _below_the_head(text: str) -> str:
+    """Return a report without its first line, which has the time."""
+    return text.partition("\n")[2]

@@ -14,7 +14,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import Any, NoReturn, Protocol
 
@@ -37,8 +37,8 @@ ANSWER_S = 1.0
 """What a rank's loop has to say what it waits for; one that does not answer computes."""
 FRESH_S = 3.0
 """For how long it counts that a rank has said that it stands still."""
-HEARD_S = 0.5
-"""What other ranks have to say that they have the same error: two looks and more."""
+HEARD_S = 1.5
+"""What other ranks have to say that they have an error too, or have left: many looks, on a busy machine too."""
 LEAVE_S = 1.0
 """What other ranks have to leave a job that one of them ends."""
 ABORT_S = 3.0
@@ -105,6 +105,7 @@ class Watch:
         self._error: Told | None = None  # of this rank, that ended a job
         self._errors: dict[int, Told] = {}  # of others
         self._of_all: Told | None = None
+        self._shown: set[int] = set()  # who of them shows it
         self._left: set[int] = set()
         self._abort_at = float("inf")
         self._count = 0
@@ -113,7 +114,7 @@ class Watch:
         self._state: stall.RankState | None = None
         self._states: dict[int, tuple[float, float, stall.RankState]] = {}  # by rank: when heard, how long silent, what
         self._silent = 0.0  # for how long all ranks were, when that was weighed last
-        self._told = False
+        self._told = ""  # the report of a standstill that was told, on rank 0
         self._interrupted: dict[int, stall.RankState] = {}  # on rank 0: what ranks did when Ctrl-C reached them
         self._all_said = threading.Event()
         self._told_rank_0 = False  # the same, of this rank
@@ -145,7 +146,7 @@ class Watch:
             self._job, self._limit = job, limit
             self._count, self._since = -1, time.monotonic()
             self._states.clear()
-            self._silent, self._told = 0.0, False
+            self._silent, self._told = 0.0, ""
             self._worker = threading.get_ident()
             end = self._early.pop(self._number, None)
         if end is not None:
@@ -182,7 +183,7 @@ class Watch:
     def with_the_same(self, told: Told) -> dict[int, Told]:
         """Return which other ranks have raised the error that this one has told, but for numbers.
 
-        Waits for what they say.
+        Waits until each has said that it has an error, or has left, but not for long.
         """
         if self._of_all == told:
             self._over.wait(HEARD_S if self._processes.rank else 0.0)  # rank 0 has still to say it
@@ -190,14 +191,32 @@ class Watch:
         if self._error != told:
             return {}
         limit = time.monotonic() + HEARD_S
-        while time.monotonic() < limit and len(self._errors) < self._processes.size - 1:
+        others = {*range(self._processes.size)} - {self._processes.rank}
+        while time.monotonic() < limit and not others <= self._left.union(self._errors):
             self._over.wait(TURN_S / 10)
         return {rank: each for rank, each in sorted(self._errors.items()) if alike(each, told)}
+
+    def shows(self, told: Told, same: Collection[int]) -> bool:
+        """Say whether this rank is to show an error, which others hear of then: the lowest who has it, once.
+
+        Args:
+            told: what is said of it.
+            same: which others have the same.
+        """
+        if any(rank < self._processes.rank or rank in self._shown for rank in same):
+            return False
+        if told == self._error:
+            self._tell_all(("shown", self._number))
+        return True
 
     def left(self) -> None:
         """Say that this process has left the job that another has ended."""
         if self.end is not None and not self._own_end:
-            self._tell(self.end.rank, ("left", self._number))
+            self._tell_all(("left", self._number))
+
+    def told(self) -> str:
+        """Return the report of a standstill that this rank has told, "" where it has told none since messages moved."""
+        return self._told
 
     def interrupted(self, state: stall.RankState) -> None:
         """Tell rank 0 what this rank did when Ctrl-C reached it."""
@@ -293,6 +312,10 @@ class Watch:
         """Another rank has raised an error."""
         self._errors[source] = told
 
+    def _on_shown(self, source: int, number: int) -> None:
+        """Another rank shows its error."""
+        self._shown.add(source)
+
     def _ended_by(self, end: EarlyEnd) -> None:
         with self._lock:
             self.end, job = end, self._job
@@ -301,7 +324,7 @@ class Watch:
             job.stop()
 
     def _on_left(self, source: int, number: int) -> None:
-        """Another rank has left the job that this one has ended."""
+        """Another rank has left a job that was ended."""
         self._left.add(source)
 
     def _on_interrupted(self, source: int, number: int, state: stall.RankState) -> None:
@@ -364,7 +387,7 @@ class Watch:
     def _weigh(self, job: WatchedJob, silent: float, states: list[stall.RankState]) -> None:
         """Report a standstill, once; end the job where it may not go on any longer."""
         if silent < self._silent:
-            self._told = False  # messages have moved since
+            self._told = ""  # messages have moved since
         self._silent = silent
         waiting = [state.waits for state in states]
         if self._limit is not None and silent >= self._limit:
@@ -377,9 +400,8 @@ class Watch:
         patience = STALL_S if all(waiting) else COMPUTING_S
         if self._told or silent < patience or not any(waiting):
             return
-        self._told = True
-        text = brief(stall.stall(job.now(), silent, states))
-        terminal.tell(f"{text}\nthe job goes on waiting")
+        self._told = brief(stall.stall(job.now(), silent, states))
+        terminal.tell(f"{self._told}\nthe job goes on waiting")
 
     def _take_stalled(self) -> TimeLimit | None:
         """Return the error of a job that stood still, to the first who asks: its own thread, or else this one."""

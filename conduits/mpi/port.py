@@ -128,6 +128,10 @@ class MpiPort(WallPort):
 
     def close(self) -> None:
         """Give the communicators back, where the job has ended well; else messages may still arrive."""
+        world = self.network.processes
+        at_end, world.at_end = world.at_end, []
+        for call in at_end if self._over else ():
+            call()
         if self._over and self._gathers is not None:
             if self._messages is not None:
                 self._messages.close()  # its communicators as well

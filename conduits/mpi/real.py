@@ -11,7 +11,7 @@ import shutil
 import sys
 import sysconfig
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
@@ -104,6 +104,7 @@ class MpiProcesses:
         hosts: the host of each.
         on_host: those of this host.
         windows: on the memory of this host's processes, to be given back as the process ends.
+        at_end: to be called once, in all processes, when the job that they run has ended well.
     """
 
     def __init__(self) -> None:
@@ -129,6 +130,7 @@ class MpiProcesses:
         numbers = {leader: number for number, leader in enumerate(sorted(set(leaders)))}
         self.hosts: tuple[int, ...] = tuple(numbers[leader] for leader in leaders)
         self.windows: list[Any] = []
+        self.at_end: list[Callable[[], object]] = []
         _unlink_shared_memory()
         atexit.register(self._give_back)  # before the watch does, which is to be over by then
 

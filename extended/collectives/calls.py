@@ -45,7 +45,7 @@ def _from_root(call: str) -> Callable[..., Plan]:
         algorithm: object = None,
         called: str = "",
     ) -> Plan:
-        team.check_usable(call)
+        team.check_usable(called or call)
         return plans.from_root(team, call, _kind(call), array, root, out, algorithm)
 
     return plan
@@ -61,7 +61,7 @@ def _of_rooted_blocks(call: str) -> Callable[..., Plan]:
         algorithm: object = None,
         called: str = "",
     ) -> Plan:
-        team.check_usable(call)
+        team.check_usable(called or call)
         return plans.of_blocks(team, call, _kind(call), array, out, algorithm, root)
 
     return plan
@@ -71,7 +71,7 @@ def _of_blocks(call: str) -> Callable[..., Plan]:
     def plan(
         team: Collectives, array: object, *, out: object = None, algorithm: object = None, called: str = ""
     ) -> Plan:
-        team.check_usable(call)
+        team.check_usable(called or call)
         return plans.of_blocks(team, call, _kind(call), array, out, algorithm)
 
     return plan
@@ -103,7 +103,7 @@ def _of_operands(call: str) -> Callable[..., Plan]:
         algorithm: object = None,
         called: str = "",
     ) -> Plan:
-        team.check_usable(call)
+        team.check_usable(called or call)
         return plans.of_operands(team, call, _kind(call), array, op, out, algorithm)
 
     return plan
@@ -223,7 +223,7 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        result = await self._do(_broadcast(self, array, root, out=out, algorithm=algorithm), called)
+        result = await self._do(_broadcast(self, array, root, out=out, algorithm=algorithm, called=called), called)
         # As after MPI_Bcast the array would be the result, it is looked at whether the program takes it for that.
         if out is None and self.rank != index(root):
             warn_of_dropped_result(self.ep, "broadcast", array, result)
@@ -275,7 +275,7 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        return await self._do(_scatter(self, array, root, out=out, algorithm=algorithm), called)
+        return await self._do(_scatter(self, array, root, out=out, algorithm=algorithm, called=called), called)
 
     @public(_scatter_nb)
     async def scatter_nb(
@@ -323,7 +323,7 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        return await self._do(_gather(self, array, root, out=out, algorithm=algorithm), called)
+        return await self._do(_gather(self, array, root, out=out, algorithm=algorithm, called=called), called)
 
     @public(_gather_nb)
     async def gather_nb(
@@ -359,7 +359,7 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        return await self._do(_all_gather(self, array, out=out, algorithm=algorithm), called)
+        return await self._do(_all_gather(self, array, out=out, algorithm=algorithm, called=called), called)
 
     @public(_all_gather_nb)
     async def all_gather_nb(
@@ -395,7 +395,7 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        return await self._do(_all_to_all(self, array, out=out, algorithm=algorithm), called)
+        return await self._do(_all_to_all(self, array, out=out, algorithm=algorithm, called=called), called)
 
     @public(_all_to_all_nb)
     async def all_to_all_nb(
@@ -483,7 +483,7 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        result = await self._do(_all_reduce(self, array, op, out=out, algorithm=algorithm), called)
+        result = await self._do(_all_reduce(self, array, op, out=out, algorithm=algorithm, called=called), called)
         if out is None:
             warn_of_dropped_result(self.ep, "all_reduce", array, result)
         return result

@@ -206,6 +206,7 @@ class CollectiveEngine:
             raise
         if team_calls.is_broken():
             assert team_calls.broken is not None
+            team_calls.told_broken = True
             raise conduit.ConduitError(f"destroy(): this team is broken: {team_calls.broken.text}")
 
     def _enter(self, team_calls: TeamCalls, call: CollectiveCall, used: str, place: SourceLine | None = None) -> None:
@@ -343,6 +344,7 @@ class CollectiveEngine:
         word = team_calls.rank_word
         where = f" on {word} {self._ep.rank} of the job"
         rest = f", and the {word}s no longer agree on what comes next; {advice}"
+        team_calls.told_broken = True
         self.broken(team_calls, sequence, f"{what}{where}{f' at {here}' if here else ''}{rest}")
         # Without the line: what is sent, and with it the digest, does not depend on where the program's file is.
         self.send_queue.tell_broken(team_calls, sequence, f"{what}{where}{rest}")

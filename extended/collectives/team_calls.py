@@ -76,6 +76,7 @@ class TeamCalls:
         self.rank = 0
         self.calls: dict[int, CollectiveCall] = {}
         self.broken: Broken | None = None
+        self.told_broken = False  # whether the program knows it here, by an error or because it has done it
         self.greetings = 0
         self.next = 0
         self.waiting: deque[CollectiveCall] = deque()
@@ -246,6 +247,7 @@ class TeamCalls:
         ended = [call for number, call in self.calls.items() if number > self.broken.sequence]
         for call in ended:
             del self.calls[call.sequence]
+            self.told_broken = True
         self.waiting = deque(call for call in self.waiting if call.sequence <= self.broken.sequence)
         self._unexpected = {
             number: unexpected for number, unexpected in self._unexpected.items() if number <= self.broken.sequence

@@ -283,19 +283,6 @@ class HeapCalls:
         """Return a call as this rank's user made it, and where; None where that is not known."""
         return self._called.get(number)
 
-    def differing(self) -> str:
-        """Return two calls that differ of those that ranks of this process made with this one's last; "" for none.
-
-        They are as their users made them, each with its line.
-        """
-        made = [
-            (said.rpartition(" at ")[0], f"{self.rank_word} {rank} called {said}")
-            for rank in range(self._ep.size)
-            if (said := self._called_by(rank))
-        ]
-        differs = next((text for call, text in made if call != made[0][0]), None)
-        return f"{made[0][1]}, but {differs}" if differs else ""
-
     def _no_room(self, called: str, call: HeapCall, left: int, together: int) -> str:
         size, largest = self._ep.segment.nbytes, self._ep.max_segment
         need = size - self.low + call.number + call.align  # as from `low` up all lies as it does now
@@ -431,12 +418,3 @@ def _lost_error(name: str, call: HeapCall) -> conduit.ConduitError:
 
 _OF_ALL: WeakValueDictionary[tuple[int, int], HeapCalls] = WeakValueDictionary()
 """Those of the ranks of this process, by job and rank, for errors only.  A job leaves nothing here."""
-
-
-def differing_allocations(ep: Endpoint) -> str:
-    """Return what `HeapCalls.differing` of a rank does, for front ends.
-
-    Args:
-        ep: the rank's.
-    """
-    return _OF_ALL[id(ep.hosts), ep.rank].differing()

@@ -59,9 +59,34 @@ async def agree(runtime: Runtime, call: str, arguments: Mapping[str, Argument]) 
         await runtime.x.meet(crc32(repr(given).encode()), call)
     except BarrierMismatch:
         own = {name: (each.identity, each.said[:_SHOWN]) for name, each in arguments.items()}
-        told = json.dumps([call, "{}:{}".format(*program_line()), own]).encode()[:_ROOM].ljust(_ROOM)
-        rows = await runtime.x.all_gather(np.frombuffer(told, np.uint8))
-        raise CollectiveMismatch(f"{call}: {_difference(list(map(bytes, rows)))}") from None
+        rows = await _told_by_all(runtime, call, json.dumps([call, "{}:{}".format(*program_line()), own]))
+        raise CollectiveMismatch(f"{call}: {_difference(rows)}") from None
+
+
+async def two_that_differ(runtime: Runtime, call: str, made: str) -> str:
+    """Return two calls of threads that differ, each with its line, once it is known that there are such.
+
+    Args:
+        runtime: the thread's.
+        call: as ``t.all_alloc``.
+        made: the same with its arguments, as this thread has made it.
+    """
+    rows = await _told_by_all(runtime, call, json.dumps([made, "{}:{}".format(*program_line())]))
+    try:
+        calls = [json.loads(row) for row in rows]
+    except ValueError:  # one was cut off
+        return "threads called it with different arguments"
+    (first, first_at), *others = calls
+    for thread, (other, at) in enumerate(others, 1):
+        if other != first:
+            return f"thread 0 called {first} at {first_at}, but thread {thread} called {other} at {at}"
+    return "threads called it with different arguments"
+
+
+async def _told_by_all(runtime: Runtime, call: str, own: str) -> list[bytes]:
+    """Return what each thread tells of its call, padded or cut off."""
+    told = own.encode()[:_ROOM].ljust(_ROOM)
+    return list(map(bytes, await runtime.x.all_gather(np.frombuffer(told, np.uint8), called=f"{call}(...)")))
 
 
 def _difference(rows: Sequence[bytes]) -> str:

@@ -9,9 +9,10 @@ import trio
 
 import conduit
 from extended import BarrierMismatch
-from extended.front_ends import differing_allocations, public
+from extended.front_ends import public
 from extended.program_lines import made_here
 from extended.upc import arguments
+from extended.upc.agreement import two_that_differ
 from extended.upc.array import SharedArray
 from extended.upc.keys import Description, number_of
 from extended.upc.places import check_array
@@ -96,9 +97,10 @@ class UpcAllocation:
             # No thread may write into memory that its owner has still to clear.  Threads that disagree find out here.
             await runtime.x.barrier(made.checksum(), called="t.all_alloc")
         except BarrierMismatch:
-            calls = differing_allocations(runtime.ep)
-            calls = calls or f"thread {runtime.ep.rank} called {called}, but another one did not"
-            raise conduit.BadRequest(f"t.all_alloc: {calls}; call it with the same arguments on every thread") from None
+            calls = await two_that_differ(runtime, "t.all_alloc", called)
+            raise conduit.BadRequest(
+                f"t.all_alloc: {calls}; make the same calls with the same arguments in the same order on every thread"
+            ) from None
         return array
 
     @public("t", _for_all_free)

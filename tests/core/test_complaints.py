@@ -19,7 +19,10 @@ def rank(monkeypatch):
         own = None if number is None else types.SimpleNamespace(rank=number, framed=False)
         told = told_of(ERROR)
         same = dict.fromkeys(others, told)
-        watch = types.SimpleNamespace(rank=number, with_the_same=lambda each: same if each == told else {})
+        watch = types.SimpleNamespace(
+            with_the_same=lambda each: same if each == told else {},
+            shows=lambda _, alike: not any(other < number for other in alike),
+        )
         monkeypatch.setattr(output, "speech", lambda: own)
         monkeypatch.setattr(process, "_WATCHES", [] if own is None else [watch])
 

@@ -6,8 +6,10 @@ import threading
 import attrs
 import pytest
 
+from conduit.contract import Awaited
 from conduit.launch import stall
-from conduit.launch.reports import brief
+from conduit.launch.reports import RankRecord, SourceLine, TaskRecord, brief
+from conduit.launch.reports.records import WaitRecord
 
 ELSEWHERE = "code of a rank's own runs no handlers: where it takes long, write `await ep.poll()` in it now and then"
 IN_A_LOOP = (
@@ -99,3 +101,47 @@ def test_the_report_ends_in_what_to_do_once():
         "    does not poll",
         IN_A_LOOP.format("test_standstill.py", in_a_loop.__code__.co_firstlineno + 1),
     ]
+
+
+def waiting(rank, what, missing, told="", line=7):
+    """Return the state of a rank that waits in a call of all, to which others have not come."""
+    wait = WaitRecord(what, Awaited.PREDICATE.value, 10**12, missing, missing=missing, everybody=True)
+    task = TaskRecord("main", SourceLine("/here/prog.py", line, "main"), False, "", wait)
+    return stall.RankState(RankRecord(rank, "runs its main", True, False, (task,), True, 0, (), ()), told=told)
+
+
+CROSSED = (
+    "rank 0 is in a barrier at prog.py:7, rank 1 is in all_reduce at prog.py:8: all of them must make the same "
+    "calls in the same order"
+)
+
+
+def crossing(told=""):
+    return [waiting(0, "a barrier", (1,), told), waiting(1, "all_reduce", (0,), line=8)]
+
+
+def test_ctrl_c_before_the_report_of_a_standstill_ends_in_the_same_advice():
+    lines = stall.interrupted(dict(enumerate(crossing())), 2).splitlines()
+    assert lines[0] == "interrupted: where the ranks were"
+    assert lines[1] == "perhaps a cycle: rank 0 waits for rank 1 waits for rank 0 (if nothing is on its way)"
+    assert lines[-1] == CROSSED
+    assert lines[-1] == brief(stall.stall(10**12, 5.0, crossing())).splitlines()[-1]
+
+
+def test_it_is_not_told_of_a_rank_that_has_another_task():
+    states = crossing()
+    (task,) = states[0].record.tasks
+    other = attrs.evolve(task, call="ep.compute", wait=None)
+    states[0] = attrs.evolve(states[0], record=attrs.evolve(states[0].record, tasks=(task, other)))
+    assert "make the same calls" in brief(stall.stall(10**12, 5.0, states))
+    assert "make the same calls" not in stall.interrupted(dict(enumerate(states)), 2)
+
+
+def test_ctrl_c_after_the_report_of_a_standstill_does_not_tell_it_again():
+    told = brief(stall.stall(6 * 10**12, 5.0, crossing()))
+    still = "interrupted: the ranks are still where the report above has them"
+    assert stall.interrupted(dict(enumerate(crossing(told))), 2) == still
+    moved = dict(enumerate([crossing(told)[0], waiting(1, "all_reduce", (0,), line=9)]))
+    assert stall.interrupted(moved, 2).startswith("interrupted: where the ranks were\n")
+    silent = {0: crossing(told)[0]}
+    assert "rank 1: did not say" in stall.interrupted(silent, 2)

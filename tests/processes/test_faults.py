@@ -314,3 +314,42 @@ def test_the_launcher_is_killed(shell):
     assert int(launcher) != number
     os.kill(int(launcher), signal.SIGKILL)
     assert shell.end(process).status == 128 + signal.SIGKILL
+
+
+LATE = """
+import time
+
+from conduit.launch import process, watch
+
+watch.HEARD_S = {patience}
+
+
+async def main(ep):
+    await ep.attach()
+    if ep.rank == 0:
+        (own,) = process._WATCHES
+        while not own.{heard}:
+            pass
+    raise LookupError("lost")
+"""
+
+
+@pytest.mark.parametrize(("patience", "heard"), [(60, "end"), (0, "_shown")])
+def test_under_a_launcher_the_same_error_is_shown_once_by_whom_the_other_one_comes_to(shell, patience, heard):
+    """The one with the error waits until the other one has said something; what it shows without is not shown again."""
+    begun = time.monotonic()
+    done = shell.mpiexec(2, shell.file(LATE.format(patience=patience, heard=heard) + SCRIPT))
+    assert done.status == 1
+    assert done.err.count("Traceback") == done.err.count("LookupError: lost") == 1
+    assert f"raised by rank {1 if heard == '_shown' else 0} at " in done.err
+    assert time.monotonic() - begun < 50
+
+
+def test_under_a_launcher_nobody_waits_for_those_who_have_left(shell):
+    waits = "    await ep.block_until(lambda: ep.rank == 0)\n    raise"
+    source = LATE.replace("if ep.rank == 0", "if False").replace("    raise", waits)
+    begun = time.monotonic()
+    done = shell.mpiexec(3, shell.file(source.format(patience=60, heard="end") + SCRIPT))
+    assert done.status == 1
+    assert "LookupError: lost\nraised by rank 0 at " in done.err
+    assert time.monotonic() - begun < 50

@@ -2,6 +2,8 @@
 
 import pytest
 
+from .conftest import MPI
+
 pytestmark = pytest.mark.slow
 
 SHMEM = """
@@ -26,6 +28,7 @@ async def main(pe, what):
 """
 
 SAME = "make the same calls with the same arguments in the same order on every PE"
+SAME_ON_THREADS = SAME.replace("PE", "thread")
 SAME_COLLECTIVES = (
     "all PEs of a team must make the same collective calls in the same order, with the same root, algorithm, op, "
     "dtype and shape (PEs are those of the job)"
@@ -71,3 +74,62 @@ def test_collective_calls(run_program, shell, what, one, other):
     done, place = differ(run_program, shell, what, 2)
     said = f": PE 0 called {one} at {place}, but PE 1 called {other} at {place}; {SAME_COLLECTIVES}\n"
     assert said in done.err
+
+
+UPC = """
+import trio
+
+api = "upc"
+
+
+async def main(t, what):
+    first = t.MYTHREAD == 0
+    a, b = await t.all_alloc(8, dtype="i8"), await t.all_alloc(8, dtype="i8")
+    if what == "types":
+        await t.all_alloc(8, dtype="i8" if first else "f8")
+    if what == "blocks":
+        await t.all_alloc(8, dtype="i8", block=4 if first else 2)
+    if what == "operators":
+        await t.all_reduce((b, 0), a, "sum" if first else "max")
+    if what == "cancelled":
+        if first:
+            with trio.move_on_after(0.2):
+                await t.all_reduce((b, 0), a)
+            await a.write(0, 1)
+            await t.ep.block_until(lambda: False)
+        while not await a.read(0):
+            await t.ep.poll()
+        await t.all_reduce((b, 0), a)
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "one", "other"),
+    [
+        ("types", "t.all_alloc(shape=(8,), dtype=int64, block=4)", "t.all_alloc(shape=(8,), dtype=float64, block=4)"),
+        ("blocks", "t.all_alloc(shape=(8,), dtype=int64, block=4)", "t.all_alloc(shape=(8,), dtype=int64, block=2)"),
+    ],
+)
+@pytest.mark.parametrize("conduit", ["mpi", MPI])
+def test_allocations_of_threads_that_take_the_same_room(shell, what, one, other, conduit):
+    done = shell.conduit("run", shell.file(UPC), "--conduit", conduit, "--ranks", 2, "--", what)
+    place = f"{shell.folder}/program.py:{next(n for n, text in enumerate(UPC.splitlines(), 1) if what in text) + 1}"
+    said = f"t.all_alloc: thread 0 called {one} at {place}, but thread 1 called {other} at {place}; {SAME_ON_THREADS}\n"
+    assert f"conduit.errors.BadRequest: {said}" in done.err
+
+
+@pytest.mark.parametrize("conduit", ["mpi", MPI])
+def test_arguments_of_threads(shell, conduit):
+    done = shell.conduit("run", shell.file(UPC), "--conduit", conduit, "--ranks", 2, "--", "operators")
+    place = f"{shell.folder}/program.py:15"
+    gave = f"thread 0 gave op='sum' at {place}, but thread 1 op='max' at {place}; give the same on every thread\n"
+    assert f"extended.CollectiveMismatch: t.all_reduce: {gave}" in done.err
+
+
+@pytest.mark.parametrize("conduit", ["mpi", MPI])
+def test_a_call_of_threads_after_one_that_was_cancelled(shell, conduit):
+    done = shell.conduit("run", shell.file(UPC), "--conduit", conduit, "--ranks", 3, "--", "cancelled")
+    assert (
+        "conduit.errors.ConduitError: t.all_reduce: this team is broken: t.all_reduce was cancelled on thread 0 of the "
+        "job, and the threads no longer agree on what comes next; do not cancel calls that all threads make together\n"
+    ) in done.err

@@ -623,3 +623,89 @@ def test_structured_arrays_are_pairs_where_the_program_says_so(shell):
         f"{name} [(1, 1), (7, 0)] [(1, 1), (6, 1)]"
         for name in ("FLOAT_INT", "DOUBLE_INT", "LONG_INT", "INT_INT", "SHORT_INT")
     ]
+
+
+LOST = """
+import numpy as np
+
+api = "mpi"
+
+
+async def main(comm, what):
+    mine, result = np.ones(4), np.zeros(4)
+    other = await comm.Dup()
+    first = comm.rank == 0
+    if what == "messages" and first:
+        for tag in (7, 9, 7):
+            await comm.Send(mine[: tag - 6], 1, tag)
+        await other.Send(mine, 1, 7)
+        await (await comm.Isend(mine, 0, 3)).Wait()
+    if what == "messages" and comm.rank == 1:
+        await comm.Recv(result, 0, 9)
+    if what == "bytes":
+        await other.Allreduce(mine[: 4 if first else 2], result[: 4 if first else 2])
+    if what == "roots":
+        await comm.Bcast(mine, 0 if first else 1)
+    if what == "order":
+        await (comm if first else other).Barrier()
+    if what == "none":
+        await comm.Allreduce(mine, result)
+        await other.Gatherv(mine[: comm.rank], [result, [0, 1, 2]] if first else None)
+        await comm.Sendrecv(mine, (comm.rank + 1) % 3, 5, result, (comm.rank - 1) % 3, 5)
+"""
+
+
+def lost(shell, what):
+    """Run that program; return how it ended, its warnings, and a function that gives one of its lines."""
+    path = shell.file(LOST)
+    done = shell.conduit("run", path, "--conduit", MPI, "--ranks", "3", "--stall-limit", "3s", "--", what)
+    warnings = [line for line in done.err.splitlines() if line.startswith("warning")]
+    texts = LOST.splitlines()
+    return done, sorted(warnings), lambda text: f"{path}:{next(n for n, each in enumerate(texts, 1) if text in each)}"
+
+
+def test_messages_that_nobody_has_received_are_told(shell):
+    done, warnings, at = lost(shell, "messages")
+    assert done.status == 0, done.err
+    assert warnings == [
+        "warning from rank 0: 1 message from rank 0, tag 3, on MPI_COMM_WORLD, 32 bytes, never received",
+        "warning from rank 1: 1 message from rank 0, tag 7, on a duplicate of MPI_COMM_WORLD (made at "
+        f"{at('Dup')}), 32 bytes, never received",
+        "warning from rank 1: 2 messages from rank 0, tag 7, on MPI_COMM_WORLD, 16 bytes together, never received",
+    ]
+
+
+def test_of_what_is_received_and_called_alike_nothing_is_told(shell):
+    done, warnings, _ = lost(shell, "none")
+    assert (done.status, warnings) == (0, []), done.err
+
+
+def test_collective_calls_that_differ_are_told_when_the_job_is_over(shell):
+    done, warnings, at = lost(shell, "bytes")
+    assert done.status == 0, done.err
+    line = at("Allreduce")
+    undefined = "; MPI says nothing of it, and results may be wrong"
+    assert warnings == [
+        f"warning from rank 1: Comm.Allreduce at {line}: 16 bytes, but rank 0 has called it with 32 at {line}; give "
+        f"the same on all ranks of a duplicate of MPI_COMM_WORLD (made at {at('Dup')}){undefined}"
+    ]
+    done, warnings, at = lost(shell, "roots")
+    assert done.status == 0, done.err
+    line = at("Bcast")
+    assert warnings == [
+        f"warning from rank 1: Comm.Bcast at {line}: root=1, but rank 0 has called it with root=0 at {line}; give the "
+        f"same on all ranks of MPI_COMM_WORLD{undefined}"
+    ]
+
+
+def test_collective_calls_that_cross_are_told_at_a_standstill(shell):
+    done, _, _ = lost(shell, "order")
+    assert done.status == 1
+    assert "waits for MPI Barrier of all on MPI_COMM_WORLD, to which ranks 1-2 have not come, since " in done.err
+    *_, last, ended = done.err.splitlines()
+    line = LOST[: LOST.index("Barrier")].count("\n") + 1
+    assert last.startswith(
+        f"rank 0 is in MPI Barrier of all on MPI_COMM_WORLD at program.py:{line}, ranks 1-2 are in MPI "
+    )
+    assert last.endswith(": all of them must make the same calls in the same order")
+    assert ended == "ended, because nothing may stand still for 3 s (stall_limit)"

@@ -1,9 +1,13 @@
 """A job that does not move says where its ranks are, and goes on waiting unless it is told not to."""
 
 import re
+import signal
+import sys
 import time
 
 import pytest
+
+from .conftest import MPI
 
 pytestmark = pytest.mark.slow
 
@@ -194,3 +198,54 @@ async def main(ep):
         "ranks 1-2, each:9 in main: waits for all_reduce(op=sum, (), int64), to which rank 0 has not come, ",
     ]
     assert lines[4].startswith("rank 0 is in a barrier")
+
+
+CROSSED = """
+from conduit.launch import watch
+from extended import Extended
+
+watch.STALL_S = 1.0  # of its 5
+
+
+def seen(self, *_):
+    print("all are silent", flush=True)
+
+
+if {early}:
+    watch.Watch._weigh = seen  # who presses Ctrl-C before there is a report
+
+
+async def main(ep):
+    x = await Extended.attach(ep)
+    if ep.rank == 0:
+        await x.barrier()
+    await x.all_reduce(1)
+"""
+IN_ORDER = (
+    "rank 0 is in a barrier at program.py:19, rank 1 is in all_reduce(op=sum, (), int64) at program.py:20: all of them "
+    "must make the same calls in the same order"
+)
+
+
+@pytest.mark.parametrize("how", ["command", "launcher"])
+@pytest.mark.parametrize("early", [True, False])
+def test_ctrl_c_ends_in_what_is_to_be_done_and_tells_nothing_twice(shell, how, early):
+    words = ["-m", "conduit", "run", shell.file(CROSSED.format(early=early)), "--conduit", MPI]
+    process = shell.begin(sys.executable, *words, "--ranks", 2) if how == "command" else shell.launch(2, *words)
+    before = []
+    if early:
+        assert process.stdout.readline() == "all are silent\n"
+    while not early and before[-1:] != ["the job goes on waiting\n"]:
+        before.append(process.stderr.readline())
+    process.send_signal(signal.SIGINT)
+    done = shell.end(process)
+    assert done.status == 130
+    lines = [line for line in "".join((*before, done.err)).splitlines() if "mpiexec" not in line]
+    assert lines[4] == IN_ORDER
+    assert lines.count(IN_ORDER) == 1
+    if early:
+        assert lines[0] == "interrupted: where the ranks were"
+    else:
+        still = "interrupted: the ranks are still where the report above has them"
+        assert lines[5:7] == ["the job goes on waiting", still]
+        assert "where the ranks were" not in done.err

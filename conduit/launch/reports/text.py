@@ -83,9 +83,12 @@ class _Text:
     def advice(self) -> list[str]:
         """Return what is to be done, each thing once, whatever the number of ranks."""
         said = dict.fromkeys(text for rank in self._report.ranks for text in rank.advice)
+        ranks = self._report.ranks
         if self._report.kind in _AT_REST:
-            said.update(dict.fromkeys(held_back(self._report.ranks)))
-            said.update(dict.fromkeys(crossed(self._report.ranks)))
+            said.update(dict.fromkeys(held_back(ranks)))
+        else:
+            ranks = tuple(rank for rank in ranks if len(rank.tasks) == 1)  # another task may come to the other call
+        said.update(dict.fromkeys(crossed(ranks)))
         return list(said)
 
     def full(self) -> list[str]:

@@ -46,7 +46,8 @@ def crossed(ranks: Sequence[RankRecord]) -> list[str]:
     """Return who is in which call that ranks make together, where they wait in different ones for one another.
 
     Args:
-        ranks: complete, of a job in which nothing is on its way.
+        ranks: complete; where something may be on its way, those that have one task: no message takes such a rank
+            from its call to that of another, which has not come to its own.
 
     Returns:
         a line, and more where all are in one call and what they have called before differs; none where there are

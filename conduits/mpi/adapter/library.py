@@ -5,10 +5,11 @@ Every call posts and returns.  MPI's progress is made where requests are asked a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from threading import Thread
 from typing import Any, NoReturn
 
+from conduit.words import many
 from conduits.mpi.adapter.transfer import Begun, ExtractedMessage, ProbedMessage, own_error
 from conduits.mpi.collectives.blocks import Blocks
 from conduits.mpi.engine.buffered import AttachedBuffer
@@ -20,6 +21,10 @@ from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
 
 _LOGICAL = ("MPI_LAND", "MPI_LOR", "MPI_LXOR")
 _NUMBERS_ALONE = ("MPI_SUM", "MPI_PROD")
+_BEFORE = -1
+"""Number of the communicators that there are before a program makes any; the ranks tell the two apart."""
+_TRIES = 100
+"""How often MPI is asked for a message, or for the end of a receive, before it is taken at its word."""
 
 
 class Library:
@@ -55,10 +60,10 @@ class Library:
         self.alone = self._kept(mpi.COMM_SELF, (rank,), "MPI_COMM_SELF")
 
     def _kept(self, comm: Any, group: tuple[int, ...], name: str) -> AdapterComm:
-        return self._made([comm.Dup() for _ in range(CONTEXTS)], group, name)
+        return self._made([comm.Dup() for _ in range(CONTEXTS)], group, _BEFORE, name)
 
-    def _made(self, comms: Sequence[Any], group: tuple[int, ...], name: str) -> AdapterComm:
-        made = AdapterComm(self, comms, group, name)
+    def _made(self, comms: Sequence[Any], group: tuple[int, ...], context: int, name: str) -> AdapterComm:
+        made = AdapterComm(self, comms, group, context, name)
         self._comms.append(made)
         return made
 
@@ -74,7 +79,7 @@ class Library:
         self._numbers.agreed(context)
         if self._everyone.Get_rank() not in group:
             return None
-        return Making(self, self._everyone, group, context, lambda comms: self._made(comms, group, name))
+        return Making(self, self._everyone, group, context, lambda comms: self._made(comms, group, context, name))
 
     def schedule(self, steps: Steps, what: str = "") -> Schedule:
         """Begin a call that consists of many; it goes on in `progress`."""
@@ -97,6 +102,21 @@ class Library:
     def unsent(self) -> list[str]:
         """Return the calls of which messages of this rank are still to be sent, in words."""
         return [each.what for each in self.under_way if not each.receives]
+
+    def unreceived(self) -> list[str]:
+        """Return, in words, the messages that MPI has for this rank and that nobody has received; takes them out.
+
+        To be called when all ranks have sent what they had to.  MPI need not know by then of all that have come.
+        """
+        found: dict[tuple[str, int, int], list[int]] = {}
+        for comm in self._comms:
+            for message in comm.left():
+                found.setdefault((comm.name, message.source, message.tag), []).append(message.nbytes)
+        return [
+            f"{many(len(sizes), 'message')} from rank {source}, tag {tag}, on {name}, {many(sum(sizes), 'byte')}"
+            f"{' together' * (len(sizes) > 1)}, never received"
+            for (name, source, tag), sizes in found.items()
+        ]
 
     def close(self) -> None:
         """Give everything back; nothing is sent any more by anybody."""
@@ -170,24 +190,26 @@ class AdapterComm(PersistentCalls):
         library: the rank's.
         comms: mpi4py's, one for each purpose: for programs, for collectives, for agreements of a part of its ranks.
         group: its ranks, each by its number in the world.
+        context: its number.
         name: for reports.
 
     Attributes:
-        group, name: as given.
+        group, context, name: as given.
     """
 
-    __slots__ = ("_comms", "_library", "_mpi", "_own", "_rank", "group", "name")
+    __slots__ = ("_comms", "_library", "_mpi", "_own", "_rank", "context", "group", "name")
 
     HIDDEN = HIDDEN
     GROUP = GROUP
 
-    def __init__(self, library: Library, comms: Sequence[Any], group: tuple[int, ...], name: str) -> None:
+    def __init__(self, library: Library, comms: Sequence[Any], group: tuple[int, ...], context: int, name: str) -> None:
         self._library = library
         self._mpi = library.mpi
         self._comms = list(comms)
         self._own = self._comms[P2P]
         self._rank: int = self._own.Get_rank()
         self.group = group
+        self.context = context
         self.name = name
 
     def Get_rank(self) -> int:
@@ -264,6 +286,18 @@ class AdapterComm(PersistentCalls):
         """Return whether a probe would find anything."""
         found: bool = source == PROC_NULL or self._own.Iprobe(*self._wanted(source, tag), self._library.status)
         return found
+
+    def left(self) -> Iterator[ExtractedMessage]:
+        """Yield the messages of the program's that no receive has asked for, which are received as if one had."""
+        tries = _TRIES if self._comms else 0
+        while tries:
+            message = self.Improbe()
+            if message is None:
+                tries -= 1  # each moves messages on
+                continue
+            begun = message.Irecv(bytearray(message.nbytes))
+            any(begun.over for _ in range(_TRIES))  # it has come, so that it is over at once or soon
+            yield message
 
     # -- collectives of MPI's own ----------------------------------------------------------------------
 

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 from conduit import Endpoint
 from conduits.mpi import real
 from conduits.mpi.adapter.library import Library
-from conduits.mpi.awaited.process import Process
+from conduits.mpi.adapter.own_calls import OwnCalls
+from conduits.mpi.awaited.process import Process, Told
 
 _T = TypeVar("_T")
 
@@ -29,6 +30,9 @@ class RealProcess(Process):
     def __init__(self, ep: Endpoint) -> None:
         world = real.join()
         super().__init__(Library(world.mpi, world.comm), ep.rank, ep.hosts)
+        self._world = world
+        self.same_calls: OwnCalls = OwnCalls()
+        world.at_end.append(self._ended)
         self._ep = ep
         self.call = self._poll_and_call
         self._counted = 0, 0
@@ -65,11 +69,24 @@ class RealProcess(Process):
         return making.result()
 
     async def finish(self) -> None:
-        """Wait until all that this rank has begun is away; give everything back.  Its main is over."""
+        """Wait until all that this rank has begun is away.  Its main is over."""
         if not self.library.quiet():
             unsent = self.library.unsent()
             more = f" ({', '.join(unsent[:_SHOWN])}{', ...' if unsent[_SHOWN:] else ''})" if unsent else ""
             await self.wait(self.library.quiet, f"MPI Finalize: messages of this rank to be sent{more}", ())
+
+    def tell(self, told: Told) -> None:
+        """Tell how often this rank has come to collective calls."""
+        for part in self.same_calls.parts():
+            told.part(part.name, part.group, part.come, part.waits, everybody=part.everybody)
+
+    def _ended(self) -> None:
+        """Warn of what MPI keeps to itself, and give everything back: the job has ended well in all processes."""
+        world = self._world
+        for text in self.same_calls.differing(world.rank, world.size, world.gather):
+            self._ep.warn(text)
+        for text in self.library.unreceived():
+            self._ep.warn(text)
         self.library.close()
 
     def _count(self) -> None:

@@ -337,9 +337,7 @@ class Collective(CommBase):
         process, plain = self._running(), self.plain
         tag = self._next_tag()
         if process.same_calls is not None:
-            process.same_calls.called(
-                plain.context, plain.group, self._calls, call, given.root, process.rank, plain.name
-            )
+            process.same_calls.called(plain.context, plain.group, self._calls, call, given, process.rank, plain.name)
         self._calls += 1
 
         def begin() -> Any:

@@ -108,9 +108,9 @@ class CallRecord(Protocol):
     """Where the collective calls of all ranks are compared: `conduits.mpi.awaited.same_calls`."""
 
     def called(
-        self, context: int, group: Sequence[int], number: int, call: str, root: int | None, rank: int, name: str
+        self, context: int, group: Sequence[int], number: int, call: str, given: Any, rank: int, name: str
     ) -> None:
-        """Take note of a call, and refuse one that is not what others have called."""
+        """Take note of a call, and refuse one of which it is known that others have called another."""
         ...
 
 
@@ -135,7 +135,7 @@ class Process(ABC):
         collectives: which algorithms collectives take where a program names none: `STYLES` of
             `conduits.mpi.collectives.algorithms`.
         tally: where the messages of collectives are counted, None where they are not.
-        same_calls: where the collective calls of all ranks are compared, None where each rank is a process.
+        same_calls: where the collective calls of all ranks are compared, or of a process kept; None where they are not.
         unwaited: how many requests were begun and not waited for, by call and line of the program.
         call: awaited as `call(function, *args)`, calls a plain function of MPI; returns what it does when the CPU has
             done what it began.

@@ -6,7 +6,7 @@ MPI leaves open what becomes of other programs: messages of one call may be take
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import attrs
 
@@ -14,8 +14,23 @@ from conduits.mpi.awaited.process import RequestPlace
 from conduits.mpi.errors import ErrorClass, MpiError
 
 _SHOWN = 8  # ranks
-_OF_SOME = ("Bcast", "Scatter", "Scatterv", "Gather", "Gatherv", "Reduce", "Scan", "Exscan")
+OF_SOME = ("Bcast", "Scatter", "Scatterv", "Gather", "Gatherv", "Reduce", "Scan", "Exscan")
 """Calls that may end on a rank before all have come."""
+
+
+class Given(Protocol):
+    """What a call is given that is compared.
+
+    Attributes:
+        nbytes: what this rank gives or, where it gives nothing, gets.
+        root: None where it has none.
+    """
+
+    @property
+    def nbytes(self) -> int: ...  # noqa: D102
+
+    @property
+    def root(self) -> int | None: ...  # noqa: D102
 
 
 class CallPart(NamedTuple):
@@ -69,7 +84,7 @@ class SameCalls:
         self._open: dict[tuple[int, int, int], _Open] = {}
 
     def called(
-        self, context: int, group: Sequence[int], number: int, call: str, root: int | None, rank: int, name: str
+        self, context: int, group: Sequence[int], number: int, call: str, given: Given, rank: int, name: str
     ) -> None:
         """Take note of a call.
 
@@ -78,7 +93,7 @@ class SameCalls:
             group: its ranks in the world.
             number: how many calls this rank has made there before.
             call: the name of this one.
-            root: what it is given, None where it has none.
+            given: to it.
             rank: this rank in the world.
             name: of the communicator.
 
@@ -89,20 +104,14 @@ class SameCalls:
         first = self._open.get(key)
         if first is None:
             if len(group) > 1:
-                self._open[key] = _Open(RequestPlace.here(call), root, group, {rank: name})
+                self._open[key] = _Open(RequestPlace.here(call), given.root, group, {rank: name})
             return
         place, other = first.place, next(iter(first.came))
         if place.call != call:
+            raise MpiError(ErrorClass.ERR_OTHER, f"Comm.{call}: {in_its_place(place, other, name)}")
+        if first.root != given.root:
             raise MpiError(
-                ErrorClass.ERR_OTHER,
-                f"Comm.{call}: in its place rank {other} has called {place.call} at {place.file}:{place.line}; all "
-                f"ranks of {name} make the same collective calls in the same order",
-            )
-        if first.root != root:
-            raise MpiError(
-                ErrorClass.ERR_ROOT,
-                f"Comm.{call}: root={root}, but rank {other} has called it with root={first.root} at {place.file}:"
-                f"{place.line}; give the same on all ranks of {name}",
+                ErrorClass.ERR_ROOT, f"Comm.{call}: {other_root(given.root, place, first.root, other, name)}"
             )
         first.came[rank] = name
         if len(first.came) == len(group):
@@ -119,7 +128,7 @@ class SameCalls:
             # Of those that only begin something a rank may wait for one that all have begun, in the same words.
             waits = {} if call.startswith("I") else {all_do(call, each.came[rank]): number}
             name = f"calls of MPI on communicator {context} of rank {first}"
-            yield CallPart(name, each.group, come[context, first], waits, call not in _OF_SOME)
+            yield CallPart(name, each.group, come[context, first], waits, call not in OF_SOME)
 
     def open_on(self, context: int, rank: int) -> Iterator[tuple[dict[int, str], str]]:
         """Yield of each open call on a communicator of a rank what each wait says who has made it, and it in words."""
@@ -133,12 +142,7 @@ class SameCalls:
     def unmatched(self) -> Iterator[str]:
         """Yield what to say, when the job is over, of each call that some ranks have not made."""
         for each in self._open.values():
-            came, place = set(each.came), each.place
-            absent = sorted(set(each.group) - came)
-            yield (
-                f"{place.call} on {each.name}, at {place.file}:{place.line}, was called by {_ranks(sorted(came))}, and "
-                f"not by {_ranks(absent)}: all ranks make the same collective calls"
-            )
+            yield not_by_all(each.place, each.name, sorted(each.came), each.group)
 
 
 def all_do(call: str, name: str) -> str:
@@ -149,6 +153,52 @@ def all_do(call: str, name: str) -> str:
         name: of the communicator.
     """
     return f"MPI {call} of all on {name}"
+
+
+def in_its_place(place: RequestPlace, rank: int, name: str) -> str:
+    """Return what a call is told in whose place another rank has made another one.
+
+    Args:
+        place: of that one.
+        rank: whose it is.
+        name: of the communicator.
+    """
+    return (
+        f"in its place rank {rank} has called {place.call} at {place.file}:{place.line}; all ranks of {name} make the "
+        "same collective calls in the same order"
+    )
+
+
+def other_root(root: int | None, place: RequestPlace, first: int | None, rank: int, name: str) -> str:
+    """Return what a call is told that another rank has made with another root.
+
+    Args:
+        root: what it is given.
+        place: of the other one.
+        first: what that was given.
+        rank: whose it is.
+        name: of the communicator.
+    """
+    return (
+        f"root={root}, but rank {rank} has called it with root={first} at {place.file}:{place.line}; give the same on "
+        f"all ranks of {name}"
+    )
+
+
+def not_by_all(place: RequestPlace, name: str, came: Sequence[int], group: Sequence[int]) -> str:
+    """Return what is said, when the job is over, of a call that some ranks have not made.
+
+    Args:
+        place: of the call.
+        name: of the communicator.
+        came: who has made it.
+        group: who was to.
+    """
+    absent = sorted(set(group).difference(came))
+    return (
+        f"{place.call} on {name}, at {place.file}:{place.line}, was called by {_ranks(came)}, and not by "
+        f"{_ranks(absent)}: all ranks make the same collective calls"
+    )
 
 
 def _ranks(ranks: Sequence[int]) -> str:

@@ -327,5 +327,5 @@ def test_a_call_that_is_cancelled_when_it_is_over_is_told(call):
         await pe.sum_reduce(b, a)
 
     said = f"this team is broken: {call} was cancelled on PE 1 of the job at "
-    with pytest.raises(conduit.ConduitError, match=f"(?m)^all_reduce: {said}"):
+    with pytest.raises(conduit.ConduitError, match=f"(?m)^pe.sum_reduce: {said}"):
         shmem.run(main, pes=2, conduit="loggp")

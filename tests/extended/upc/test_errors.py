@@ -244,7 +244,8 @@ def test_two_calls_of_all_alloc_that_differ_and_take_the_same_room_are_told_with
     at = f"at {__file__}:{main.__code__.co_firstlineno + 1}"
     assert str(caught.value) == (
         f"t.all_alloc: thread 0 called t.all_alloc(shape=(10,), dtype=float64, block=4) {at}, but thread 1 called "
-        f"t.all_alloc(shape=(11,), dtype=float64, block=4) {at}; call it with the same arguments on every thread"
+        f"t.all_alloc(shape=(11,), dtype=float64, block=4) {at}; make the same calls with the same "
+        "arguments in the same order on every thread"
     )
 
 

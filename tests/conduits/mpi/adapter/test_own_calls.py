@@ -1,0 +1,125 @@
+"""Collective calls that processes have made each by itself are compared when the job is over."""
+
+import threading
+from typing import NamedTuple
+
+import pytest
+
+from conduits.mpi.adapter.own_calls import OwnCalls
+
+WORLD = "MPI_COMM_WORLD"
+
+
+class Given(NamedTuple):
+    nbytes: int
+    root: int | None = None
+
+
+def warnings(*calls, groups=None):
+    """Return what each of several ranks says, of which each has made calls: name, bytes, root, communicator."""
+    size, told, met = len(calls), {}, threading.Barrier(len(calls))
+    said = [None] * size
+
+    def gather(rank, data):
+        told[rank] = data
+        met.wait(10)
+        found = [told[each] for each in range(size)]
+        met.wait(10)
+        return found
+
+    def live(rank):
+        own = OwnCalls()
+        for number, (call, nbytes, root, context) in enumerate(calls[rank]):
+            parts = (groups or {}).get(context, [(range(size), WORLD)])
+            group, name = next(part for part in parts if rank in part[0])
+            own.called(context, group, number, call, Given(nbytes, root), rank, name)
+        said[rank] = list(own.differing(rank, size, lambda data: gather(rank, data)))
+
+    threads = [threading.Thread(target=live, args=(rank,)) for rank in range(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    line = live.__code__.co_firstlineno + 5
+    return [[text.replace(f"{__file__}:{line}", "HERE") for text in texts] for texts in said]
+
+
+BARRIER, REDUCED = ("Barrier", 0, None, -1), ("Allreduce", 8, None, -1)
+BY_CHANCE = "MPI says nothing of it, and results may be wrong"
+
+
+def test_of_the_same_calls_nothing_is_said():
+    assert warnings([BARRIER, REDUCED], [BARRIER, REDUCED], [BARRIER, REDUCED]) == [[], [], []]
+    assert warnings([], []) == [[], []]
+
+
+def test_bytes_are_compared_where_all_give_the_same():
+    gathers = [[("Gatherv", 8 * rank, 0, -1), ("Alltoallv", rank, None, -1)] for rank in range(3)]
+    assert warnings(*gathers) == [[], [], []]
+    (none, said) = warnings([("Ibcast", 8, 0, -1)], [("Ibcast", 16, 0, -1)])
+    assert none == []
+    assert said == [
+        "Comm.Ibcast at HERE: 16 bytes, but rank 0 has called it with 8 at HERE; give the same on all ranks of "
+        f"MPI_COMM_WORLD; {BY_CHANCE}"
+    ]
+
+
+@pytest.mark.parametrize("before", [0, 1000])
+def test_the_first_call_that_differs_is_told_by_the_lowest_rank_whose_it_is(before):
+    same = [BARRIER, REDUCED] * before
+    said = warnings([*same, REDUCED, BARRIER], [*same, REDUCED, BARRIER], [*same, BARRIER, REDUCED], [*same, BARRIER])
+    assert said == [
+        [],
+        [],
+        [
+            "Comm.Barrier at HERE: in its place rank 0 has called Allreduce at HERE; all ranks of MPI_COMM_WORLD make "
+            f"the same collective calls in the same order; {BY_CHANCE}"
+        ],
+        [],
+    ]
+
+
+def test_another_root():
+    assert warnings([("Bcast", 8, 0, -1)], [("Bcast", 8, 1, -1)])[1] == [
+        "Comm.Bcast at HERE: root=1, but rank 0 has called it with root=0 at HERE; give the same on all ranks of "
+        f"MPI_COMM_WORLD; {BY_CHANCE}"
+    ]
+
+
+def test_a_call_that_some_have_not_made():
+    said = warnings([BARRIER], [BARRIER, ("Reduce", 8, 2, -1)], [BARRIER])
+    assert said == [
+        [],
+        ["Reduce on MPI_COMM_WORLD, at HERE, was called by rank 1, and not by ranks 0, 2: all ranks make the same "
+         "collective calls"],
+        [],
+    ]  # fmt: skip
+
+
+def test_communicators_are_compared_by_themselves():
+    """Parts of one communicator may have the same number, and differ in their first ranks."""
+    groups = {3: [((0, 2), "even"), ((1, 3), "odd")]}
+    one, two, other = ("Barrier", 0, None, 3), ("Allreduce", 8, None, 3), ("Bcast", 8, 0, 3)
+    said = warnings([one], [two], [one], [other], groups=groups)
+    assert [len(texts) for texts in said] == [0, 0, 0, 1]
+    assert said[3][0].endswith(f"; all ranks of odd make the same collective calls in the same order; {BY_CHANCE}")
+
+
+def test_a_rank_tells_how_often_it_has_made_each_call():
+    own = OwnCalls()
+    for number, call in enumerate(("Barrier", "Allreduce", "Barrier")):
+        own.called(-1, range(2), number, call, Given(0), 0, WORLD)
+    own.called(-1, (0,), 0, "Barrier", Given(0), 0, "MPI_COMM_SELF")
+    found = [(part.name, part.come, part.waits, part.everybody) for part in own.parts()]
+    assert found == [
+        ("Barrier of MPI on communicator -1 of rank 0", 2, {"MPI Barrier of all on MPI_COMM_WORLD": 1}, True),
+        ("Allreduce of MPI on communicator -1 of rank 0", 1, {}, True),
+    ]
+
+
+def test_of_communicators_of_one_name_it_does_not_tell_in_which_it_waits():
+    own = OwnCalls()
+    for context in (3, 6):
+        own.called(context, range(2), 0, "Bcast", Given(8, 0), 0, "a duplicate")
+    own.called(9, range(2), 0, "Bcast", Given(8, 0), 0, "another")
+    assert [part.waits for part in own.parts()] == [{}, {}, {"MPI Bcast of all on another": 0}]
