@@ -12,7 +12,7 @@ _tell_unrun()
 # isort: split
 
 from conduit.contract import Conduit
-from conduit.core.checked_call import call_guard, checked_call
+from conduit.core.checked_call import call_guard, checked_call, refuse_call
 from conduit.core.endpoint import Endpoint
 from conduit.core.token import Token
 from conduit.errors import (
@@ -51,6 +51,7 @@ __all__ = [
     "call_guard",
     "checked_call",
     "current",
+    "refuse_call",
     "run",
     "run_async",
     "trim_tracebacks",

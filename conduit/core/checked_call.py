@@ -8,13 +8,13 @@ from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
 from sys import _getframe
 from types import FunctionType
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import Any, NoReturn, ParamSpec, TypeVar, overload
 
 from conduit.core.arguments import shown
 from conduit.core.calls import Guard
 from conduit.core.endpoint import Endpoint
 from conduit.core.handlers import describe
-from conduit.core.refusals import are_too_many, refuse_in_turn
+from conduit.core.refusals import refuse
 from conduit.core.threads import refuse_elsewhere
 from conduit.errors import BadRequest
 
@@ -34,7 +34,10 @@ def call_guard(call: str) -> Guard:
     the guard, and clears it as soon as it runs:
 
         def send(self, data, dest):
-            ...  # raises BadRequest
+            try:
+                ...  # raises BadRequest
+            except conduit.BadRequest as error:
+                return conduit.refuse_call(error)
             return self._guarded_send(conduit.call_guard("Comm.send"), data, dest)
 
         async def _guarded_send(self, unused, data, dest):
@@ -58,6 +61,21 @@ def call_guard(call: str) -> Guard:
         endpoint.refuse_in_handler(call)
     frame = _getframe(2)
     return Guard(((endpoint, call, frame.f_code, frame.f_lasti),))
+
+
+def refuse_call(error: Exception) -> Coroutine[Any, Any, NoReturn]:
+    """Raise what refuses a call of `call_guard`; for a program that goes on all the same, what ends its job.
+
+    Such a program catches in a loop what is raised before any await, so that nothing else would ever run.  After very
+    many the result is to be returned by the call: a coroutine that raises the error when it is awaited.
+
+    Args:
+        error: what the call is refused with.
+    """
+    endpoint = CURRENT.get()
+    if endpoint is None:
+        raise error
+    return refuse(endpoint, error, _getframe(2))
 
 
 async def _run(unused: Guard) -> Any:
@@ -96,11 +114,10 @@ def _decorate(
             endpoint.refuse_in_handler(call.__qualname__)  # a class may have named it otherwise since
         try:
             checked = None if check is None else check(*args, **kwargs)
-        except BadRequest as error:
-            frame = _getframe(1)
-            if endpoint is not None and are_too_many(endpoint, error, frame.f_code, frame.f_lasti):
-                return refuse_in_turn(endpoint, error)
-            raise
+        except Exception as error:
+            if endpoint is None:
+                raise
+            return refuse(endpoint, error, _getframe(1))
         coroutine = function(*checked) if type(checked) is tuple else function(*args, **kwargs)  # type: ignore[call-arg]
         frame = _getframe(1)
         guard = Guard((endpoint, call, frame.f_code, frame.f_lasti, coroutine))

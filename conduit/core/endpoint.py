@@ -17,6 +17,7 @@ from conduit.core import arguments
 from conduit.core.calls import Action, Guard, action, guard, is_interrupted, tell_others
 from conduit.core.digest import FLUSH, SEND, WAKE, DigestLog
 from conduit.core.handlers import WAITS, Handler, HandlerTable, code_of, describe, mismatch
+from conduit.core.refusals import refuse
 from conduit.core.rma import ObservedRma, Rma
 from conduit.core.started import Started, started_at
 from conduit.errors import BadRequest, HandlerError
@@ -39,6 +40,8 @@ _MOST_THREADS = 1 << 20  # CPUs that work together, more than any host has
 _MOST_COUNTED = (1 << 63) - 1
 _COPIES = 256  # sizes of copies whose cost is remembered
 _NO_MORE = "nothing: the job is over, or a loop awaits none of its calls"  # in the place of a handler's name
+_UNUSUAL = (KeyError, *arguments.UNPACKED)
+"""What looking up a handler and packing raise where the one or the other is to be looked at more closely."""
 _KIND = _SHORT | _MEDIUM | _LONG | _LONG_ASYNC  # the bits of a word that tell them apart
 
 
@@ -449,16 +452,17 @@ class Endpoint:
         """
         if self._dispatch.running:
             self.refuse_in_handler("ep.request_short")
-        if dest.__class__ is not int or not 0 <= dest < self.size:
-            dest = arguments.rank("ep.request_short", "dest", dest, self.size)
         try:
-            index = self._indices[handler]
-        except (KeyError, TypeError):
-            index = self.handlers.index("ep.request_short", handler)
-        try:
-            packed = self._packers[len(args)](*args)
-        except arguments.UNPACKED:
-            packed = arguments.pack("ep.request_short", args, self.limits.max_args)
+            if dest.__class__ is not int or not 0 <= dest < self.size:
+                dest = arguments.rank("ep.request_short", "dest", dest, self.size)
+            try:
+                index = self._indices[handler]
+                packed = self._packers[len(args)](*args)
+            except _UNUSUAL:
+                index = self.handlers.index("ep.request_short", handler)
+                packed = arguments.pack("ep.request_short", args, self.limits.max_args)
+        except BadRequest as error:
+            return refuse(self, error, _getframe(1))
         frame = _getframe(1)
         return self._request(
             Guard((self, "ep.request_short", frame.f_code, frame.f_lasti)),
@@ -482,20 +486,22 @@ class Endpoint:
         call = "ep.request_medium"
         if self._dispatch.running:
             self.refuse_in_handler(call)
-        if dest.__class__ is not int or not 0 <= dest < self.size:
-            dest = arguments.rank(call, "dest", dest, self.size)
         try:
-            index = self._indices[handler]
-        except (KeyError, TypeError):
-            index = self.handlers.index(call, handler)
-        try:
-            packed = self._packers[len(args)](*args)
-        except arguments.UNPACKED:
-            packed = arguments.pack(call, args, self.limits.max_args)
-        if type(payload) is bytes and len(payload) <= self.limits.max_medium:
-            data: Buffer = payload
-        else:
-            data = arguments.payload(call, payload, self.limits.max_medium, "max_medium", "send it with request_long")
+            if dest.__class__ is not int or not 0 <= dest < self.size:
+                dest = arguments.rank(call, "dest", dest, self.size)
+            try:
+                index = self._indices[handler]
+                packed = self._packers[len(args)](*args)
+            except _UNUSUAL:
+                index = self.handlers.index(call, handler)
+                packed = arguments.pack(call, args, self.limits.max_args)
+            if type(payload) is bytes and len(payload) <= self.limits.max_medium:
+                data: Buffer = payload
+            else:
+                way_out = "send it with request_long"
+                data = arguments.payload(call, payload, self.limits.max_medium, "max_medium", way_out)
+        except BadRequest as error:
+            return refuse(self, error, _getframe(1))
         frame = _getframe(1)
         return self._request(
             Guard((self, call, frame.f_code, frame.f_lasti)),
@@ -521,7 +527,10 @@ class Endpoint:
             BadRequest: a wrong argument.
             HandlerError: called in a handler.
         """
-        message = self._long("ep.request_long", _LONG, dest, handler, payload, offset, args, auxiliary=auxiliary)
+        try:
+            message = self._long("ep.request_long", _LONG, dest, handler, payload, offset, args, auxiliary=auxiliary)
+        except BadRequest as error:
+            return refuse(self, error, _getframe(1))
         return self._request(guard(self, "ep.request_long"), int(dest), message)
 
     def request_long_async(
@@ -532,7 +541,10 @@ class Endpoint:
         Args, Raises: as `request_long`.  The payload must not change until the reply's handler has
         begun, and the request's handler must reply, else the job ends with HandlerError.
         """
-        message = self._long("ep.request_long_async", _LONG_ASYNC, dest, handler, payload, offset, args)
+        try:
+            message = self._long("ep.request_long_async", _LONG_ASYNC, dest, handler, payload, offset, args)
+        except BadRequest as error:
+            return refuse(self, error, _getframe(1))
         return self._request(guard(self, "ep.request_long_async"), int(dest), message)
 
     def _long(
@@ -547,7 +559,8 @@ class Endpoint:
         *,
         auxiliary: bool = False,
     ) -> Message:
-        self.refuse_in_handler(call)
+        if self._dispatch.running:
+            self.refuse_in_handler(call)
         dest = arguments.rank(call, "dest", dest, self.size)
         index = self.handlers.index(call, handler)
         packed = arguments.pack(call, args, self.limits.max_args)
@@ -633,21 +646,21 @@ class Endpoint:
         if self._dispatch.running:
             self.refuse_in_handler(call)
         try:
-            flags = predicate.__code__.co_flags  # nearly always
-        except AttributeError:
-            flags = _flags_of(call, predicate)
-        if flags & WAITS:
-            raise BadRequest(
-                f"{call}: predicate={describe(predicate)} is async or a generator function, so that what it returns is "
-                "always true; pass an ordinary function"
-            )
-        if what.__class__ is not str:
-            raise BadRequest(f"{call}: what={arguments.shown(what)} {is_a(what)}; pass a str")
-        if ranks is not _NOBODY:
-            for rank in ranks if type(ranks) is tuple else (None,):
-                if type(rank) is not int or not 0 <= rank < self.size:
-                    ranks = arguments.ranks(call, "ranks", ranks, self.size)
-                    break
+            try:
+                if predicate.__code__.co_flags & WAITS:  # there is a code nearly always
+                    _refuse_waiting(call, predicate)
+            except AttributeError:
+                if _flags_of(call, predicate) & WAITS:
+                    _refuse_waiting(call, predicate)
+            if what.__class__ is not str:
+                raise BadRequest(f"{call}: what={arguments.shown(what)} {is_a(what)}; pass a str")
+            if ranks is not _NOBODY:
+                for rank in ranks if type(ranks) is tuple else (None,):
+                    if type(rank) is not int or not 0 <= rank < self.size:
+                        ranks = arguments.ranks(call, "ranks", ranks, self.size)
+                        break
+        except BadRequest as error:
+            return refuse(self, error, _getframe(1))
         frame = _getframe(1)
         return self._block_until(Guard((self, call, frame.f_code, frame.f_lasti)), predicate, what, ranks)
 
@@ -679,15 +692,14 @@ class Endpoint:
             HandlerError: called in a handler; use `charge` there.
         """
         call = "ep.compute"
-        self.refuse_in_handler(call)
-        if (seconds is None) == (flops is None):
-            given = (
-                "neither"
-                if seconds is None
-                else f"seconds={arguments.shown(seconds)} and flops={arguments.shown(flops)}"
-            )
-            raise BadRequest(f"{call}: {given} given; pass one of the two, seconds= or flops=")
-        ticks = self._cost(call, 0.0 if seconds is None else seconds, 0 if flops is None else flops, 0, threads)
+        if self._dispatch.running:
+            self.refuse_in_handler(call)
+        try:
+            if (seconds is None) == (flops is None):
+                _refuse_work(call, seconds, flops)
+            ticks = self._cost(call, 0.0 if seconds is None else seconds, 0 if flops is None else flops, 0, threads)
+        except BadRequest as error:
+            return refuse(self, error, _getframe(1))
         return self._compute(guard(self, call), ticks)
 
     async def _compute(self, unused: Guard, ticks: int) -> None:
@@ -994,6 +1006,21 @@ def _ranks_by_host(hosts: tuple[int, ...]) -> Mapping[int, tuple[int, ...]]:
 def _address(array: Bytes) -> int:
     address: int = array.__array_interface__["data"][0]
     return address
+
+
+def _refuse_work(call: str, seconds: object, flops: object) -> NoReturn:
+    """Say that work is given twice or not at all."""
+    both = f"seconds={arguments.shown(seconds)} and flops={arguments.shown(flops)}"
+    given = "neither" if seconds is None else both
+    raise BadRequest(f"{call}: {given} given; pass one of the two, seconds= or flops=")
+
+
+def _refuse_waiting(call: str, predicate: Callable[[], object]) -> NoReturn:
+    """Say that a predicate gives no answer."""
+    raise BadRequest(
+        f"{call}: predicate={describe(predicate)} is async or a generator function, so that what it returns is always "
+        "true; pass an ordinary function"
+    )
 
 
 def _flags_of(call: str, predicate: object) -> int:

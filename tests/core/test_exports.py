@@ -12,7 +12,7 @@ NAMES = {
     # running
     "run", "run_async", "Result", "current",
     # the core
-    "Endpoint", "Token", "call_guard", "checked_call", "trim_tracebacks",
+    "Endpoint", "Token", "call_guard", "checked_call", "refuse_call", "trim_tracebacks",
     # errors
     "ConduitError", "BadRequest", "HandlerError", "Deadlock", "TimeLimit", "Livelock", "NetworkError",
     "UnknownConduit", "ConduitWarning",

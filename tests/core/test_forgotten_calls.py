@@ -424,6 +424,7 @@ CALLS = [
 ]
 
 EXCEPT = {
+    (conduit, "refuse_call"): "for layers, which return what it gives",
     **dict.fromkeys(
         [(conduit, "run_async"), (upc, "run_async"), (shmem, "run_async"), (MPI, "run_async")],
         "made in no job: Python tells it, with the line",

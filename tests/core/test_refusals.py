@@ -160,21 +160,37 @@ def test_a_conduit_that_makes_no_path_is_told(monkeypatch):
         conduit.run(main, conduit="loggp", ranks=2)
 
 
+REFUSED = {
+    "get": (lambda ep, x: x.get(0, 0, -8), "nbytes=-8 is negative"),
+    "request_short": (lambda ep, x: ep.request_short(99, print), r"ep\.request_short: dest=99 is no rank"),
+    "handler": (lambda ep, x: ep.request_short(0, print), r"ep\.request_short: handler=print is not attached"),
+    "request_medium": (lambda ep, x: ep.request_medium(99, print, b""), r"ep\.request_medium: dest=99 is no rank"),
+    "request_long": (lambda ep, x: ep.request_long(99, print, b"", 0), r"ep\.request_long: dest=99 is no rank"),
+    "request_long_async": (lambda ep, x: ep.request_long_async(9, print, b"", 0), r"_async: dest=9 is no rank"),
+    "predicate": (lambda ep, x: ep.block_until(3), r"ep\.block_until: predicate=3 cannot be called"),
+    "what": (lambda ep, x: ep.block_until(bool, what=3), r"ep\.block_until: what=3 is an int"),
+    "compute": (lambda ep, x: ep.compute(-1), r"ep\.compute: seconds=-1 is not allowed"),
+}
+"""Calls that are refused, and by what."""
+
+
 @pytest.mark.parametrize("catches", [Exception, BaseException])
-def test_a_loop_that_catches_what_refuses_its_call_ends_the_job(monkeypatch, catches):
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_loop_that_catches_what_refuses_its_call_ends_the_job(monkeypatch, catches, name):
     """It is refused when it is made: nothing else would ever run."""
     monkeypatch.setattr(refusals, "MOST_REFUSED", 1000)
+    call, words = REFUSED[name]
 
     async def main(ep):
         x = await extended.Extended.attach(ep)
         while True:
             with contextlib.suppress(catches):
-                await x.get(0, 0, -8)
+                await call(ep, x)
 
-    with pytest.raises(conduit.BadRequest, match="nbytes=-8 is negative") as caught:
+    with pytest.raises(conduit.BadRequest, match=words) as caught:
         conduit.run(main, ranks=2, conduit="loggp")
     first, second, *_ = caught.value.__notes__
-    line = main.__code__.co_firstlineno + 4
+    line = call.__code__.co_firstlineno
     assert first == (
         f"the call at {__file__}:{line} was refused 1000 times, one after another, and the program goes on: end the "
         "loop, or let the error end it"

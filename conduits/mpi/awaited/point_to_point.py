@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any, Literal
 
-from conduit import call_guard, checked_call
+from conduit import ConduitError, call_guard, checked_call, refuse_call
 from conduits.mpi.awaited.base import CommBase
 from conduits.mpi.awaited.buffers import bytes_of
 from conduits.mpi.awaited.request import MESSAGE_NO_PROC, MatchedMessage, Prequest, Request
@@ -119,10 +119,16 @@ class PointToPoint(CommBase):
 
     def Send(self, buf: Any, dest: int, tag: int = 0) -> Coroutine[Any, Any, None]:
         """Send; returns when the buffer may be used again, which may be only when the message is received."""
-        data, plain = bytes_of(buf, "Send"), self.plain
-        # What is nearly always given needs no look at what else is allowed; a null communicator has no ranks.
-        if not (dest.__class__ is int and tag.__class__ is int and 0 <= dest < len(plain.group) and 0 <= tag <= TAG_UB):
-            dest, tag = self._peer(dest, "Send", "dest"), self._tag(tag, "Send")
+        try:
+            data = bytes_of(buf, "Send")
+            plain = self.plain
+            # What is nearly always given needs no look at what else is allowed; a null communicator has no ranks.
+            if not (
+                dest.__class__ is int and tag.__class__ is int and 0 <= dest < len(plain.group) and 0 <= tag <= TAG_UB
+            ):
+                dest, tag = self._peer(dest, "Send", "dest"), self._tag(tag, "Send")
+        except ConduitError as error:
+            return refuse_call(error)
         return self.process._guarded_send(call_guard("Comm.Send"), self, data, dest, tag)  # type: ignore[union-attr]
 
     @checked_call(_sending("Ssend"))
@@ -202,15 +208,19 @@ class PointToPoint(CommBase):
         Raises:
             MpiError: it was longer; what fits is there, the rest is lost.
         """
-        data, plain = bytes_of(buf, "Recv", writable=True), self.plain
-        if status is not None:
-            check_status(status, "Comm.Recv")
-        if not (
-            source.__class__ is int and tag.__class__ is int and 0 <= source < len(plain.group)
-            and ANY_TAG <= tag <= TAG_UB
-        ):  # fmt: skip
-            source = self._peer(source, "Recv", "source", any_source=True)
-            tag = self._tag(tag, "Recv", any_tag=True)
+        try:
+            data = bytes_of(buf, "Recv", writable=True)
+            plain = self.plain
+            if status is not None:
+                check_status(status, "Comm.Recv")
+            if not (
+                source.__class__ is int and tag.__class__ is int and 0 <= source < len(plain.group)
+                and ANY_TAG <= tag <= TAG_UB
+            ):  # fmt: skip
+                source = self._peer(source, "Recv", "source", any_source=True)
+                tag = self._tag(tag, "Recv", any_tag=True)
+        except ConduitError as error:
+            return refuse_call(error)
         return self.process._guarded_receive(  # type: ignore[union-attr]
             call_guard("Comm.Recv"), self, data, source, tag, status
         )

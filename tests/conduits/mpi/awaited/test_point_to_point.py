@@ -1,11 +1,14 @@
 """Sends, receives and probes, as MPI's standard has them, on every simulated library."""
 
+import contextlib
+
 import numpy as np
 import pytest
 import trio
 
 import conduit
 import conduit.launch.registry
+from conduit.core import refusals
 from conduits.mpi import MPI
 
 
@@ -547,6 +550,33 @@ def test_wrong_arguments_are_refused_at_the_call(call, kind, error_class, match)
         return True
 
     assert all(two(main, "scampi").values)
+
+
+LOOPS = {
+    "a rank": (lambda comm: comm.Send(b"", 9), r"Comm\.Send: dest=9 is no rank of MPI_COMM_WORLD"),
+    "a buffer": (lambda comm: comm.Recv(b"abc", 0), r"Comm\.Recv: buf: the buffer is read-only"),
+    "a checked call": (lambda comm: comm.Isend(b"", 9), r"Comm\.Isend: dest=9 is no rank of MPI_COMM_WORLD"),
+}
+"""Calls that are refused, and by what."""
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_loop_that_catches_what_refuses_its_call_ends_the_job(name, monkeypatch):
+    """It is refused when it is made: nothing else would ever run."""
+    monkeypatch.setattr(refusals, "MOST_REFUSED", 1000)
+    call, words = LOOPS[name]
+
+    async def main(comm):
+        while True:
+            with contextlib.suppress(Exception):
+                await call(comm)
+
+    with pytest.raises(conduit.ConduitError, match=words) as caught:
+        two(main, "scampi")
+    assert caught.value.__notes__[0] == (
+        f"the call at {__file__}:{call.__code__.co_firstlineno} was refused 1000 times, one after another, and the "
+        "program goes on: end the loop, or let the error end it"
+    )
 
 
 def test_a_call_that_is_not_awaited_ends_the_job():
