@@ -55,8 +55,31 @@ def test_D5_a_task_of_a_nursery_that_runs_at_the_limit_is_shown_at_its_line():
 
     start = main.__code__.co_firstlineno
     assert _report(conduit.TimeLimit, main, "loggp", ranks=1, time_limit=1e-3)[1:] == [
-        f"rank 0: {__file__}:{start + 3} in work: is in ep.compute"
+        f"rank 0: {__file__}:{start + 3} in work: is in ep.compute",
+        f"    main is at the end of the nursery of test_report.py:{start + 5} in main and waits for its tasks",
     ]
+
+
+def test_D2_the_nursery_that_main_waits_at_the_end_of_is_named():
+    async def main(ep):
+        async def receive():
+            await ep.block_until(lambda: False, what="a message")
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(receive)
+
+    async def in_the_body(ep):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(trio.sleep_forever)
+            await ep.block_until(lambda: False, what="a message")
+
+    start = main.__code__.co_firstlineno
+    lines = _report(conduit.Deadlock, main, "loggp", ranks=2)[1:]
+    assert re.sub(r"[\d.]+ us", "1 us", "\n".join(lines)) == (
+        f"ranks 0-1, each: {__file__}:{start + 2} in receive: waits for a message since 1 us\n"
+        f"    main is at the end of the nursery of test_report.py:{start + 4} in main and waits for its tasks"
+    )
+    assert "the end of the nursery" not in "\n".join(_report(conduit.Deadlock, in_the_body, "loggp", ranks=2))
 
 
 def test_D5_a_rank_that_is_starting_is_said_to_be():

@@ -168,7 +168,7 @@ def _rank(
         polls,
         rank.undelivered(),
         tuple(rank.slots_in_use()),
-        tuple(told.notes),
+        (*_at_end_of_nursery(own), *told.notes),
         tuple(told.parts),
         _unhandled(rank),
         (
@@ -183,6 +183,15 @@ def _rank(
     if of_rank.running and not of_rank.may_poll and any(task.call == OF_TRIO for task in found):
         return attrs.evolve(of_rank, advice=(*of_rank.advice, _to_poll(own)))
     return of_rank
+
+
+def _at_end_of_nursery(own: Sequence[trio.lowlevel.Task]) -> list[str]:
+    """Return where a rank's main is that waits for the tasks of a nursery, which are told with their own lines."""
+    for task in own[:1]:  # parents come before children
+        place = tasks.program_place(task, is_between)
+        if place is not None and tasks.at_end_of_nursery(task):
+            return [f"main is at the end of the nursery of {SourceLine(*place)} and waits for its tasks"]
+    return []
 
 
 def _held(task: trio.lowlevel.Task, told: Mapping[object, Sequence[LayerHold]]) -> tuple[LayerHold, ...]:
