@@ -1888,6 +1888,30 @@ def test_a_fence_that_a_rank_leaves_out_is_told_by_the_numbers_of_their_calls(sh
     )
 
 
+def test_a_fence_that_another_rank_answers_with_its_free_is_told_by_its_line(shown):
+    lines = shown(
+        f"{WINDOW}if ep.rank == 0:\n        await win.Fence()\n        await win.Free()\n    else: await win.Free()"
+    )
+    assert lines[-2:] == [
+        "rank 0 is in win.Free at prog.py:8, rank 1 is in win.Free at prog.py:9" + IN_ORDER,
+        "of the calls of all on the window of Win.Allocate at prog.py:5 rank 0 has made 3, the last win.Fence at "
+        "prog.py:7; rank 1 has made 2",
+    ]
+
+
+@pytest.mark.parametrize("call", ["Fence", "Free"])
+def test_calls_on_two_windows_in_two_orders_are_told_with_their_windows(shown, call):
+    lines = shown(
+        f"{WINDOW}other = await Win.Allocate(64, comm=x)\n    if ep.rank: win, other = other, win\n    "
+        f"if ep.rank == 0: await win.{call}()\n    else: await win.{call}()\n    await other.{call}()"
+    )
+    of = "one of the calls of all on the window of Win.Allocate at"
+    assert lines[-1] == (
+        f"rank 0 is in win.{call} at prog.py:8, {of} prog.py:5; rank 1 is in win.{call} at prog.py:9, {of} prog.py:6"
+        + IN_ORDER
+    )
+
+
 def test_windows_of_ranks_that_cross_without_a_missing_call_are_not_counted(shown):
     lines = shown(f"{WINDOW}await win.Fence()\n    await (x.barrier() if ep.rank else win.Free())", "--ranks", "3")
     assert not any("calls of all" in line for line in lines)

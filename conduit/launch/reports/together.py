@@ -34,12 +34,14 @@ class _Call:
         what: what those wait for who are in it, of each.
         ranks: who.
         missing: who has not come to it.
+        among: what it is one of for each, as a layer above tells; "" for others.
     """
 
     place: SourceLine | None
     what: list[str]
     ranks: list[int]
     missing: tuple[int, ...]
+    among: set[str]
 
 
 def crossed(ranks: Sequence[RankRecord]) -> list[str]:
@@ -50,34 +52,48 @@ def crossed(ranks: Sequence[RankRecord]) -> list[str]:
             from its call to that of another, which has not come to its own.
 
     Returns:
-        a line, and more where all are in one call and what they have called before differs; none where there are
-        no such ranks.
+        a line, and more where all are in calls of one name and what they have called before differs; none where there
+        are no such ranks.
     """
     calls: dict[tuple[SourceLine | None, str, tuple[int, ...]], _Call] = {}
     for rank in ranks:
         for task in rank.tasks:
             if (wait := task.wait) is not None and wait.missing:
                 key = task.place, pattern(wait.what), wait.missing
-                call = calls.setdefault(key, _Call(task.place, [], [], wait.missing))
+                call = calls.setdefault(key, _Call(task.place, [], [], wait.missing, set()))
+                call.among.add(_among(rank, wait))
                 call.what.append(wait.what)
                 call.ranks.append(rank.rank)
-    found: dict[object, _Call] = {}
+    found: dict[tuple[SourceLine | None, str], _Call] = {}
     for key, call in calls.items():
         missed = {rank for other in calls.values() if _cross(call, other) for rank in other.missing}
         if own := [each for each in zip(call.ranks, call.what, strict=True) if each[0] in missed]:
-            of = found.setdefault(key[:2], _Call(call.place, [], [], ()))
+            of = found.setdefault(key[:2], _Call(call.place, [], [], (), set()))
+            of.among |= call.among
             of.ranks += [rank for rank, _ in own]
             of.what += [what for _, what in own]
     if not found:
         return []
-    texts = []
-    for call in list(found.values())[:_MOST]:
-        who, at = sorted(set(call.ranks)), f" at {written.at(call.place.file, call.place.line)}" if call.place else ""
-        texts.append(f"{named(who)} {'is' if len(who) == 1 else 'are'} in {common(call.what)}{at}")
+    alike = len({kind for _, kind in found}) == 1
+    among = [call.among for call in found.values()]
+    apart = alike and "" not in set().union(*among) and not set.intersection(*among)
+    texts = [_in_call(call, apart) for call in list(found.values())[:_MOST]]
     if len(found) > _MOST:
         texts.append("others are elsewhere")
-    lines = [f"{', '.join(texts)}: all of them must make the same calls in the same order"]
-    return lines + _unequal(ranks) if len(found) == 1 else lines
+    lines = [f"{('; ' if apart else ', ').join(texts)}: all of them must make the same calls in the same order"]
+    return lines + _unequal(ranks) if alike and not apart else lines
+
+
+def _among(rank: RankRecord, wait: WaitRecord) -> str:
+    """Return what the call that a rank waits in is one of, "" where no layer tells."""
+    return next((part.called for part in rank.parts if wait.what in part.waits), "")
+
+
+def _in_call(call: _Call, apart: bool) -> str:
+    """Return who is in a call, and what that is one of where it has the same name as others of other kinds."""
+    who, at = sorted(set(call.ranks)), f" at {written.at(call.place.file, call.place.line)}" if call.place else ""
+    more = f", one of {' and '.join(sorted(call.among))}" if apart else ""
+    return f"{named(who)} {'is' if len(who) == 1 else 'are'} in {common(call.what)}{at}{more}"
 
 
 def _unequal(ranks: Sequence[RankRecord]) -> list[str]:
