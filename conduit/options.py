@@ -6,7 +6,7 @@ field says how its text is read:
 | type                        | text                                                              |
 |-----------------------------|-------------------------------------------------------------------|
 | `int`                       | `16`; a size also with a suffix, `64K` (K, M, G: powers of 2)     |
-| `float`                     | `0.5`, `1e-6`; a time in seconds also with a suffix, `1.5us`      |
+| `float`                     | `0.5`, `1e-6`; a time, see `option`, also with a suffix, `1.5us`  |
 | `bool`                      | `yes`, `no`                                                       |
 | `str`                       | as it stands                                                      |
 | `Literal["a", "b"]`         | one of its values                                                 |
@@ -42,6 +42,8 @@ _TYPES = (
 _FACTORY: Any = attrs.Factory
 _SUFFIXES = {"s": 0, "ms": 3, "us": 6, "µs": 6, "ns": 9, "ps": 12}
 """By how many decimal places a suffix moves the point."""
+_IN_SECONDS = re.compile(r", s\b(?!/)|\(s\)|\bseconds\b")
+"""In the help of an option that is a time."""
 _DURATION = re.compile(r"([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)(s|ms|us|µs|ns|ps)", re.IGNORECASE)
 
 
@@ -58,7 +60,8 @@ def option(
 
     Args:
         default: the value when the spec does not give the option.
-        help: one line for `conduit list` and `conduit show`; say the unit.
+        help: one line for `conduit list` and `conduit show`; say the unit.  A float whose help says ", s", "(s)" or
+            "seconds", or which may be up to `MOST_OPTION_SECONDS`, is a time: it may be written as `1.5us`.
         validator: an attrs validator, or several; it raises ValueError or TypeError.
         allowed: what the option accepts, in words; by default derived from type and validator.
         shown: how the default is described, where its value alone would not tell (`"of the parameter set"`).
@@ -198,7 +201,7 @@ def parse_options(conduit_name: str, cls: type[OptionsT], pairs: Mapping[str, st
         if name in values:
             raise BadRequest(f"option '{name}' of conduit '{conduit_name}' is given twice; give it once")
         try:
-            values[name] = _read(_hints(cls)[name], text)
+            values[name] = _read(_hints(cls)[name], text, with_units=_is_time(fields[name]))
         except ValueError:
             raise BadRequest(_refusal(conduit_name, cls, name, text)) from None
         texts[name] = text
@@ -320,15 +323,26 @@ def _hints(cls: type) -> dict[str, Any]:
 _cached_hints = functools.cache(typing.get_type_hints)
 
 
-def _read(kind: Any, text: str) -> object:
+def _is_time(field: "attrs.Attribute[Any]") -> bool:
+    """Say whether a number is a time, by its unit or by the bound of times."""
+    in_seconds = _IN_SECONDS.search(field.metadata.get("help") or "") is not None
+    return in_seconds or any(each.high and each.high[1] == MOST_OPTION_SECONDS for each in ranges(field.validator))
+
+
+def _read(kind: Any, text: str, *, with_units: bool = False) -> object:
     """Read a text as a value of a type.
+
+    Args:
+        kind: the type.
+        text: as it is written.
+        with_units: whether a float may be a time with a suffix.
 
     Raises:
         ValueError: it is not the text of such a value.
     """
     for member in _members(kind):
         try:
-            return _read_one(member, text)
+            return read_float(text) if with_units and member is float else _read_one(member, text)
         except ValueError:
             continue
     raise ValueError(text)
@@ -369,6 +383,11 @@ def _read_int(text: str) -> int:
     return int(found[1]) << POWERS[found[2]]
 
 
+def _read_number(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else _refuse(text)
+
+
 def read_float(text: str) -> float:
     """Read a number that may be a time with a suffix; seconds.
 
@@ -378,10 +397,8 @@ def read_float(text: str) -> float:
     if suffixed := _DURATION.fullmatch(text):
         number, suffix = suffixed.groups()
         # As decimals: 1.9 / 10**6 is not the number that 1.9e-6 is, and would be shown as 1.8999999999999998e-06.
-        value = float(Decimal(str(float(number))).scaleb(-_SUFFIXES[suffix.lower()]))
-    else:
-        value = float(text)
-    return value if math.isfinite(value) else _refuse(text)
+        return _read_number(str(Decimal(str(float(number))).scaleb(-_SUFFIXES[suffix.lower()])))
+    return _read_number(text)
 
 
 def _read_bool(text: str) -> bool:
@@ -398,7 +415,7 @@ def _refuse(text: str) -> Any:
 
 _READERS: dict[Any, Callable[[str], object]] = {
     int: _read_int,
-    float: read_float,
+    float: _read_number,
     bool: _read_bool,
     str: str,
     types.NoneType: _read_none,
@@ -471,9 +488,7 @@ def _allowed(cls: type, field: "attrs.Attribute[Any]") -> str:
     bounds = _ranges_text(field.validator)
     members = list(_members(_hints(cls)[field.name]))
     text = " or ".join(f"{_kind_text(each)} {bounds if each in (int, float) else ''}".strip() for each in members)
-    shares = any(each.high and each.high[1] != MOST_OPTION_SECONDS for each in ranges(field.validator))
-    is_time = float in members and not shares
-    return f"{text}; times also as 1.5us" if is_time else text
+    return f"{text}; times also as 1.5us" if float in members and _is_time(field) else text
 
 
 def _kind_text(kind: Any) -> str:

@@ -200,15 +200,36 @@ def test_describe_explains_every_option():
 
 
 @pytest.mark.parametrize(
-    ("most", "allowed"),
-    [(1, "a number from 0 to 1"), (1_000_000, "a number from 0 to 1000000; times also as 1.5us")],
+    ("help", "most", "is_time"),
+    [
+        ("how long it takes, s", None, True),
+        ("how long it takes (s)", None, True),
+        ("seconds for each byte", None, True),
+        ("how long it takes, s, at most a second", 1, True),
+        ("how long it takes", 1_000_000, True),
+        ("share of the messages", 1, False),
+        ("how much slower", None, False),
+        ("length of the string, m", None, False),
+        ("bytes per second", None, False),
+        ("along the string, m/s", None, False),
+    ],
 )
-def test_what_cannot_be_a_time_is_not_said_to_be_written_as_one(most, allowed):
+def test_only_an_option_that_is_a_time_takes_units_of_time(help, most, is_time):
+    bounds = [attrs.validators.ge(0)] + ([] if most is None else [attrs.validators.le(most)])
+
     @attrs.frozen(kw_only=True)
     class Bounded:
-        share: float = option(0.0, validator=[attrs.validators.ge(0), attrs.validators.le(most)])
+        x: float | None = option(0.0, help, validator=attrs.validators.optional(bounds))
 
-    assert describe(Bounded)[0].allowed == allowed
+    allowed = ("a number of at least 0" if most is None else f"a number from 0 to {most}") + " or none"
+    assert describe(Bounded)[0].allowed == allowed + "; times also as 1.5us" * is_time
+    assert parse_options("net", Bounded, {"x": "0.5"}).x == 0.5
+    if is_time:
+        assert parse_options("net", Bounded, {"x": "1.5us"}).x == 1.5e-6
+    else:
+        with pytest.raises(BadRequest) as caught:
+            parse_options("net", Bounded, {"x": "1.5us"})
+        assert str(caught.value) == f"option 'x' of conduit 'net' cannot be '1.5us'; allowed: {allowed}"
 
 
 def test_render_shows_what_differs_from_the_defaults():
