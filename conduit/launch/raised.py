@@ -45,8 +45,9 @@ def of_others(shown: Told, others: Mapping[Told, Sequence[int]], too: str = " to
     for errors, ranks in _together(shown, others):
         if ranks[0] >= 0 and errors[0] == shown:
             lines.append(f"{named(ranks)} raised the same")
-        elif ranks[0] >= 0 and alike(errors[0], shown) and (len(ranks) > 1 or len(errors[0][1]) > _SHORT):
-            lines.append(f"{named(ranks)} raised the same, with other numbers")
+        elif alike(errors[0], shown) and (len(set(errors)) > 1 or len(ranks) > 1 or len(errors[0][1]) > _SHORT):
+            who = f"{named(ranks)} raised" if ranks[0] >= 0 else "outside all ranks there was"
+            lines.append(f"{who} the same, with other numbers")
         else:
             lines.append(_words(ranks, errors, too))
     return lines

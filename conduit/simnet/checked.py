@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from conduit.contract import Message
+from conduit.contract import Bytes, Message
 from conduit.errors import ConduitError
 from conduit.sim.memory import Buffer, Flat
 from conduit.simnet.port import SimulatedPort
@@ -111,6 +111,11 @@ class _Memory(Flat):
 
     def write(self, address: int, data: Buffer, source: int = -1) -> None:
         self._port.touched("wrote to the segment")
+        if not 0 <= address <= len(self.view) - len(data):
+            raise ConduitError(
+                f"port.memory.write of rank {self._port.rank}: {len(data)} bytes at {address} are not inside the "
+                f"{len(self.view)} bytes of port.memory; write where the message says, `message.offset`"
+            )
         self._memory.view = self.view
         self._memory.write(address, data, source)
 
@@ -133,6 +138,11 @@ class _CheckingPort(SimulatedPort):
                 f"rank {rank}, {method}: {what} of rank {self.rank} at once, ahead of its own clock; what touches "
                 "anything that is not the rank's own happens in an event: port.kernel.at(port.cpu.free, ...)"
             )
+
+    @property
+    def segment(self) -> Bytes:
+        self.touched("took the segment")
+        return super().segment
 
     def notify(self) -> None:
         self.touched("called notify()")

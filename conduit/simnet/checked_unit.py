@@ -1,28 +1,101 @@
 """What a unit must keep, checked at every call; for who writes a network, in Python's development mode alone.
 
-The class of each unit becomes one below, as that of a transport does (`conduit.simnet.checked`).
+The class of each unit, and of its port, becomes one below, as that of a transport does (`conduit.simnet.checked`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from operator import index
+from typing import Any, SupportsIndex
 
 from conduit.contract import AtomicOp, StridedSection
 from conduit.errors import ConduitError
-from conduit.simnet.onesided import Unit
+from conduit.simnet.onesided import WORD, OneSidedPort, Spans, Unit
 from conduit.simnet.transport import Then
 
 
 def check_unit(unit: Unit) -> None:
-    """Let a unit be looked at."""
+    """Let a unit be looked at, and what units do to the segment of its rank."""
     unit.__class__ = _checked(type(unit))
+    port = unit.port
+    port.__class__ = _checked_port(type(port))
 
 
 @cache
 def _checked(plain: Any) -> Any:
     return type(plain.__name__, (_CheckingUnit, plain), {"__module__": plain.__module__})
+
+
+@cache
+def _checked_port(plain: Any) -> Any:
+    return type(plain.__name__, (_CheckingPort, plain), {"__slots__": (), "__module__": plain.__module__})
+
+
+_OPERANDS = {AtomicOp.FETCH_ADD: 1, AtomicOp.SWAP: 1, AtomicOp.COMPARE_SWAP: 2}
+
+
+class _CheckingPort(OneSidedPort):
+    """A port that looks at what units do to its segment."""
+
+    __slots__ = ()
+
+    def land(self, spans: Spans, data: bytes, source: int) -> None:
+        """Refuse what does not fit the segment."""
+        nbytes = self._look_at_spans("land", spans)
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise self._wrong("land", f"data={data!r}; give bytes")
+        if len(data) != nbytes:
+            raise self._wrong("land", f"{len(data)} bytes of data for spans of {nbytes}; give as many as these have")
+        self._look_at_source("land", source)
+        super().land(spans, data, source)
+
+    def read(self, spans: Spans) -> bytes:
+        """Refuse what is not in the segment."""
+        self._look_at_spans("read", spans)
+        return super().read(spans)
+
+    def apply(self, op: AtomicOp, offset: int, operands: tuple[int, ...], source: int) -> int:
+        """Refuse what is no operation on an integer of the segment."""
+        if not isinstance(op, AtomicOp):
+            raise self._wrong("apply", f"op={op!r}; give the op that `atomic` has got, an AtomicOp")
+        last = self.memory.nbytes - WORD
+        if not isinstance(offset, SupportsIndex) or not 0 <= index(offset) <= last or index(offset) % WORD:
+            raise self._wrong(
+                "apply", f"offset={offset!r}; give the offset of an integer, a multiple of 8 up to {last}"
+            )
+        if not isinstance(operands, tuple | list) or len(operands) != _OPERANDS[op]:
+            raise self._wrong("apply", f"operands={operands!r}; {op.name} has {_OPERANDS[op]}: give those of `atomic`")
+        self._look_at_source("apply", source)
+        return super().apply(op, offset, operands, source)
+
+    def _look_at_spans(self, method: str, spans: Spans) -> int:
+        """Return how many bytes some spans have, which are all in the segment."""
+        nbytes, most = 0, self.memory.nbytes
+        if isinstance(spans, StridedSection) or not isinstance(spans, list | tuple):
+            raise self._wrong(
+                method, f"spans={spans!r}; give pairs of offset and size, as `pieces` makes them of places"
+            )
+        for each in spans:
+            match each:
+                case (SupportsIndex() as start, SupportsIndex() as size) if (
+                    0 <= index(start) <= index(start) + index(size) <= most
+                ):
+                    nbytes += index(size)
+                case _:
+                    raise self._wrong(
+                        method,
+                        f"spans with {each!r}; give pairs of offset and size inside the {most} bytes of port.memory",
+                    )
+        return nbytes
+
+    def _look_at_source(self, method: str, source: int) -> None:
+        if not isinstance(source, int) or not 0 <= source < len(self.hosts):
+            raise self._wrong(method, f"source={source!r}; give the rank whose operation it is, self.port.rank")
+
+    def _wrong(self, method: str, what: str) -> ConduitError:
+        return ConduitError(f"port.{method} of rank {self.rank} got {what}")
 
 
 class _Once:

@@ -1,10 +1,12 @@
 """Mistakes of who writes a unit are told with its class and method, in development mode also those of its calls."""
 
+import re
 import sys
 
 import pytest
 
 import conduit
+from conduit.contract import AtomicOp, StridedSection
 from conduit.simnet import Unit
 from conduit.simnet.checked_unit import check_unit
 from extended import Extended
@@ -116,6 +118,47 @@ def test_what_a_get_gives(monkeypatch, network, data, said):
     assert wrong.removeprefix("rank 0, ").removeprefix("rank 1, ") == (
         f"Short.get called done({said}); give the 8 bytes that it is to read"
     )
+
+
+SPANS = "; give pairs of offset and size"
+SEEN = {
+    "land places": (lambda port: port.land(StridedSection(0, 8), b"12345678", 0), "land",
+        f"spans=StridedSection(offset=0, run=8, counts=(), strides=()){SPANS}, as `pieces` makes them of places"),
+    "land one span": (lambda port: port.land((0, 8), b"12345678", 0), "land",
+        f"spans with 0{SPANS} inside the 1048640 bytes of port.memory"),
+    "land outside": (lambda port: port.land([(0, 4), (1048636, 8)], b"123456789012", 0), "land",
+        f"spans with (1048636, 8){SPANS} inside the 1048640 bytes of port.memory"),
+    "land before": (lambda port: port.land([(-8, 8)], b"12345678", 0), "land",
+        f"spans with (-8, 8){SPANS} inside the 1048640 bytes of port.memory"),
+    "land too few": (lambda port: port.land([(0, 8)], b"123", 0), "land",
+        "3 bytes of data for spans of 8; give as many as these have"),
+    "land a list": (lambda port: port.land([(0, 8)], [1] * 8, 0), "land", "data=[1, 1, 1, 1, 1, 1, 1, 1]; give bytes"),
+    "land of nobody": (lambda port: port.land([(0, 1)], b"1", 2), "land",
+        "source=2; give the rank whose operation it is, self.port.rank"),
+    "read outside": (lambda port: port.read([(1048640, 1)]), "read",
+        f"spans with (1048640, 1){SPANS} inside the 1048640 bytes of port.memory"),
+    "apply a name": (lambda port: port.apply("swap", 0, (1,), 0), "apply",
+        "op='swap'; give the op that `atomic` has got, an AtomicOp"),
+    "apply amid": (lambda port: port.apply(AtomicOp.SWAP, 4, (1,), 0), "apply",
+        "offset=4; give the offset of an integer, a multiple of 8 up to 1048632"),
+    "apply too few": (lambda port: port.apply(AtomicOp.COMPARE_SWAP, 8, (1,), 0), "apply",
+        "operands=(1,); COMPARE_SWAP has 2: give those of `atomic`"),
+    "apply of nobody": (lambda port: port.apply(AtomicOp.SWAP, 8, (1,), None), "apply",
+        "source=None; give the rank whose operation it is, self.port.rank"),
+}  # fmt: skip
+"""What a unit does wrong to the segment of a rank, with what is auxiliary behind it, and what is said of it."""
+
+
+@pytest.mark.parametrize("which", SEEN)
+def test_what_a_unit_does_to_a_segment(monkeypatch, network, which):
+    act, method, said = SEEN[which]
+
+    class Wrong(network.LateUnit):
+        def put(self, dest, places, data, free, done):
+            act(self.network.ports[dest])
+
+    wrong = failed(monkeypatch, network, looked_at(Wrong))
+    assert re.sub("rank [01]", "rank #", wrong.splitlines()[0]) == f"port.{method} of rank # got {said}"
 
 
 @pytest.mark.parametrize("name", ["origin", "t3e"])

@@ -48,6 +48,24 @@ BACK = "take = P.take\nP.take = lambda s: (setattr(s.port.cpu, 'free', 5), take(
 CALLED = "take = P.take\nP.take = lambda s: (s.port.kernel.at(s.port.kernel.now, s.undelivered()), take(s))[1]"
 RESUMES = "begin = P.begin_pass\nP.begin_pass = lambda s: (begin(s), s.port.resume_pass())"
 
+OF_ANOTHER = """
+send = P.send
+def early(s, dest, slot, message, then):
+    s.port.conduit.ports[dest].segment[0:3] = 7
+    send(s, dest, slot, message, then)
+P.send = P.send_request = early
+"""
+OUTSIDE = "take = P.take\nP.take = lambda s: (s.port.memory.write(1 << 30, b'12'), take(s))[1]"
+LATER_AGAIN = """
+send = P.send
+def again(s, d, n, m, then):
+    def both():
+        then()
+        s.port.kernel.call(s.port.kernel.now + 1000, then)
+    send(s, d, n, m, both)
+P.send = P.send_request = again
+"""
+
 
 def run(mutant, *flags):
     command = [sys.executable, *flags, "-W", "ignore", "-c", PROGRAM.format(mutant=mutant)]
@@ -69,14 +87,43 @@ def run(mutant, *flags):
             r"TypeError: an event is to call [0-9]+; kernel.at\(when, f, x\) calls f\(x\) then, and kernel.at\(when, "
             r"f\(x\)\) calls it now",
         ),
+        (
+            OF_ANOTHER,
+            r"LoggpTransport\.send_request: took the segment of rank [01] at once, ahead of its own clock; what",
+        ),
+        (
+            OUTSIDE,
+            r"port\.memory\.write of rank [01]: 2 bytes at 1073741824 are not inside the \d+ bytes of port\.memory; "
+            r"write where the message says, `message\.offset`",
+        ),
         (RESUMES, r"resume_pass\(\) although no take\(\) has returned LATER"),
     ],
-    ids=["twice", "at once", "same slot", "ahead", "no source", "negative", "back", "called", "resumes"],
+    ids=[
+        "twice",
+        "at once",
+        "same slot",
+        "ahead",
+        "no source",
+        "negative",
+        "back",
+        "called",
+        "another's",
+        "outside",
+        "resumes",
+    ],
 )
 def test_a_mistake_is_found(mutant, message):
     done = run(mutant, "-X", "dev")
     assert done.returncode
     assert re.search(message, done.stderr), done.stderr[-2000:]
+
+
+def test_what_each_rank_does_wrong_in_events_is_told_once():
+    """It is no rank's program that has raised it; a line of it stood there again, about rank #."""
+    done = run(LATER_AGAIN, "-X", "dev")
+    *_, first, second = done.stderr.splitlines()
+    assert first.endswith("LoggpTransport.send_request called then() a second time; a send ends once")
+    assert second == "while the job ended, outside all ranks there was the same, with other numbers"
 
 
 def test_who_listens_hears_the_same_as_without():
