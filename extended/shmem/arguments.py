@@ -101,6 +101,23 @@ def same_dtype(call: str, target: Array, source: Array) -> None:
         )
 
 
+def same_or_apart(call: str, target: Array, source: Array) -> None:
+    """Refuse contiguous arrays of one size that overlap, and do not begin at the same element.
+
+    Raises:
+        conduit.BadRequest: they do.
+
+    Source: OpenSHMEM specification 1.5, `shmem_reductions`.
+    """
+    begins = [each.__array_interface__["data"][0] for each in (target, source)]
+    if begins[0] != begins[1] and np.may_share_memory(target, source):
+        shift = abs(begins[0] - begins[1]) / source.itemsize
+        raise conduit.BadRequest(
+            f"{call}: target and source overlap, {shift:g} of {many(source.size, 'element')} apart; give the same "
+            "array, or two that have no element in common"
+        )
+
+
 def strided(length: int, step: int) -> int:
     """Return how many elements an array has at every `step`-th place."""
     return -(-length // step)

@@ -214,6 +214,7 @@ class ShmemCollectives(Base):
         if here.dtype.kind not in _KINDS[name]:
             raise conduit.BadRequest(f"{call}: {name} is not defined on dtype {here.dtype}; give numbers that have it")
         count = arguments.elements(call, size, {"target": there.size, "source": here.size})
+        arguments.same_or_apart(call, there[:count], here[:count])
 
         async def reduce() -> None:
             await members.all_reduce(here[:count], name, out=there[:count], called=call)
@@ -225,7 +226,7 @@ class ShmemCollectives(Base):
         """Combine the first `size` elements of all PEs into `target`, in the order of the PEs.
 
         Args:
-            target: symmetric array, which may be `source`.
+            target: symmetric array, which may be `source`, but not overlap it otherwise.
             source: symmetric array.
             op: one of `OP`.
             size: number of elements; None for as many as both have.

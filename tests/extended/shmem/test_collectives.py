@@ -174,6 +174,24 @@ def test_collect_without_room_is_refused():
     run(main)
 
 
+@pytest.mark.parametrize("call", ["reduce", "sum_reduce", "max_reduce"])
+def test_a_reduction_of_arrays_that_overlap_is_refused(call):
+    async def main(pe):
+        a = await pe.array(np.arange(12))
+        for target, source, size in ((a[3:], a[:9], None), (a, a[4:], 5)):
+            with pytest.raises(conduit.BadRequest) as caught:
+                getattr(pe, call)(target, source, size=size)
+            apart, count = (3, 9) if size is None else (4, 5)
+            assert str(caught.value) == (
+                f"pe.{call}: target and source overlap, {apart} of {count} elements apart; give the same array, or two "
+                "that have no element in common"
+            )
+        await getattr(pe, call)(a[4:], a, size=4)
+        await getattr(pe, call)(a[8:], a[8:])
+
+    run(main)
+
+
 def test_teams_number_their_pes_and_end_with_all_their_aliases():
     async def main(pe):
         team = await pe.TEAM_WORLD.split_strided(4, -2, num_contexts=2)
