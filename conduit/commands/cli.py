@@ -36,11 +36,12 @@ def main() -> None:
     sys.exit(call(sys.argv[1:]))
 
 
-def call(arguments: Sequence[str]) -> int:
+def call(arguments: Sequence[str], within: str = "") -> int:
     """Run one command.
 
     Args:
         arguments: the words after `conduit`.
+        within: the command that the user has called, which makes this call; "" for none.
 
     Returns:
         0 when the work was done, 1 when it failed, 2 for a wrong call.
@@ -49,6 +50,7 @@ def call(arguments: Sequence[str]) -> int:
         SystemExit: a program that `conduit run` ran exited with a status of its own.
     """
     name = next(iter(arguments), "")
+    known_as = f"{within}: {name}" if within else name
     starting.WORDS.set(tuple(arguments))
     try:
         status = app(name)(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
@@ -56,18 +58,18 @@ def call(arguments: Sequence[str]) -> int:
             sys.stdout.flush()
         return status if isinstance(status, int) else DONE
     except CycloptsError as exc:
-        terminal.tell(explain(name, exc))
+        terminal.tell(explain(name, exc).replace(f"conduit {name}:", f"conduit {known_as}:", 1))
         return WRONG_CALL
     except ConduitError as exc:
-        return _say(name, exc)
+        return _say(known_as, exc)
     except MemoryError as exc:
-        terminal.tell(f"conduit {name}: out of memory: {exc or 'no more of it'}")
+        terminal.tell(f"conduit {known_as}: out of memory: {exc or 'no more of it'}")
         return FAILED
     except BrokenPipeError:
         _drop_output()  # its reader has gone
         return FAILED
     except OSError as exc:
-        terminal.tell(f"conduit {name}: {exc}")
+        terminal.tell(f"conduit {known_as}: {exc}")
         _drop_output()
         return FAILED
     except KeyboardInterrupt as exc:

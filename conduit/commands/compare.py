@@ -119,7 +119,7 @@ def compare(
         results = [result for path in from_ for result in results_of("from", path)]
         _write(results, out, [])
         return 0
-    calls = list(_calls(command or ("testam",), conduit or ("sci",), sweep, options, args))
+    calls = list(_calls(tuple(dict.fromkeys(command)) or ("testam",), conduit or ("sci",), sweep, options, args))
     folder = _folder(out)
     results, status, made = [], 0, []
     for call in calls:
@@ -172,7 +172,7 @@ def _calls(
     option, values = _sweep(sweep)
     if option in options:
         raise BadRequest(f"--{option} and --sweep {sweep} are both given; leave one out")
-    specs = [parse_spec(text).text for text in conduits]
+    specs = list(dict.fromkeys(parse_spec(text).text for text in conduits))
     for name in names:
         own = {each: value for each, value in options.items() if each in _taken(name) or each not in taken}
         if option in _OF_THE_JOB:
@@ -180,9 +180,11 @@ def _calls(
                 swept = tuple((option, value, spec) for spec in specs)
                 yield _Call(_words(name, specs, {**own, option: value}, words), swept)
             continue
-        swept = tuple((option, value, spec) for spec in specs for value in values)
-        varied = [_with(spec, option, value) for option, value, spec in swept]
-        yield _Call(_words(name, varied or specs, own, words), swept)
+        varied: dict[str, tuple[str, str, str]] = {}
+        for spec in specs:
+            for value in values if option else ():
+                varied.setdefault(_with(spec, option, value), (option, value, spec))  # slots=1K is slots=1024
+        yield _Call(_words(name, list(varied) or specs, own, words), tuple(varied.values()))
 
 
 def _words(name: str, specs: Sequence[str], options: Mapping[str, str], words: Sequence[str]) -> tuple[str, ...]:
@@ -199,7 +201,9 @@ def _sweep(text: str | None) -> tuple[str, list[str]]:
     if not name.strip() or not values:
         raise BadRequest(f"--sweep '{text}' names no values; write it as slots=1,2,4 or ranks=2,4,8")
     job = name.strip().replace("_", "-")
-    return job if job in _OF_THE_JOB else name.strip().replace("-", "_"), list(dict.fromkeys(values))
+    if job in _OF_THE_JOB:  # whole numbers, each once however it is written
+        return job, list(dict.fromkeys(str(int(value)) if value.isdecimal() else value for value in values))
+    return name.strip().replace("-", "_"), list(dict.fromkeys(values))
 
 
 def _with(spec: str, option: str, value: str) -> str:
@@ -275,7 +279,7 @@ def _measure(call: _Call) -> tuple[int, list[BenchmarkResult]]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "results.json")
         with redirect_stdout(StringIO()), writing_for_itself():
-            status = run([*call.words, "--json", str(file)])
+            status = run([*call.words, "--json", str(file)], within="compare")
         if not output.is_first() or (status and not file.exists()):  # who has written nothing
             return status, []
         contents = json.loads(file.read_text(encoding="utf-8"))

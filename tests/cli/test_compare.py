@@ -373,11 +373,33 @@ def test_wrong_calls(command, tmp_path, monkeypatch, words, message):
     assert not (tmp_path / "x").exists()
 
 
-def test_what_a_benchmark_refuses_is_said_by_it(command, tmp_path):
+def test_what_a_benchmark_refuses_is_said_with_its_name(command, tmp_path):
     words = ("compare", "--conduit", "sci", "--sections", "Z", "--out", str(tmp_path / "out"))
     status, out, err = command(*words)
     assert (status, out) == (2, "")
-    assert err == "conduit testam: --sections 'Z' names no section; give letters out of ABCDEFGHIJK\n"
+    assert err == "conduit compare: testam: --sections 'Z' names no section; give letters out of ABCDEFGHIJK\n"
+    status, out, err = command(*words[:3], *words[5:], "--", "--foo", "3")
+    assert (status, out) == (2, "")
+    assert err == "conduit compare: testam: has no option --foo; see conduit testam --help\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "measured"),
+    [
+        (("--conduit", "loggp", "--conduit", "loggp:slots=16"), [("loggp", None)]),
+        (("--command", "testam", "--command", "testam", "--conduit", "loggp"), [("loggp", None)]),
+        (("--conduit", "loggp", "--sweep", "ranks=2,02,2"), [("loggp", "2")]),
+        (
+            ("--conduit", "loggp", "--sweep", "max_medium=1K,1024,2048"),
+            [("loggp:max_medium=1024", "1K"), ("loggp:max_medium=2048", "2048")],
+        ),
+    ],
+)
+def test_what_is_given_twice_is_measured_once(command, tmp_path, words, measured):
+    few = ("--iterations", "1", "--max-size", "1", "--sections", "A", "--out", str(tmp_path / "out"))
+    assert command("compare", *words, *few).status == 0
+    results = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert [(each["conduit"], (each.get("swept") or {}).get("value")) for each in results] == measured
 
 
 def test_without_matplotlib(command, tmp_path, monkeypatch):
