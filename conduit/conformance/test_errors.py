@@ -10,6 +10,7 @@ import conduit
 from conduit import BadRequest, ConduitError, Endpoint, HandlerError, Token, UnknownConduit
 from conduit.conformance.cases import Case
 from conduit.conformance.programs import attached, names, neighbour, refusal
+from conduit.options import describe
 
 
 async def _nothing(ep: Endpoint) -> None:
@@ -220,6 +221,15 @@ def test_a_spec_is_a_text(case: Case) -> None:
     for wrong in ("", None, 3, ":order=weak"):
         with pytest.raises(ConduitError, match=r"\A(?s:.*)(conduit|spec)"):
             case.run(_nothing, conduit=wrong)
+
+
+@pytest.mark.rule("R62")
+def test_the_network_and_each_option_say_what_they_are(case: Case) -> None:
+    """In a line, which `conduit list` and `conduit show` have."""
+    name = case.spec.partition(":")[0]
+    assert case.cls.summary.strip(), f"{case.cls.__name__}.summary is empty: say in a line what network {name} is"
+    silent = [each.name for each in describe(case.cls.Options) if not each.help.strip()]
+    assert not silent, f"no help: {', '.join(silent)}; give each option(DEFAULT, HELP) a line that says what it is"
 
 
 @pytest.mark.rule("R63")
