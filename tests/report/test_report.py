@@ -561,7 +561,7 @@ def test_the_page_of_an_error_begins_with_it_and_its_line(tmp_path, monkeypatch,
     said, then = failed_page(tmp_path, monkeypatch, ERROR, "--ranks", "4")
     assert said[:2] == ["ValueError: 1 &lt; 2", "at prog.py:4 in main"]
     assert said[2].startswith("raised by rank 2 at ")
-    assert then.startswith("<p>Nothing else stands out: no hot spots, ")
+    assert then.startswith("<p>Before it failed, nothing stood out in where its time went: no hot spots, ")
 
 
 def test_an_error_in_a_handler_is_named_with_the_handler(tmp_path, monkeypatch, capsys):

@@ -70,8 +70,10 @@ def unadvised(recording: ReportRecording, found: Profile) -> str:
     """Return what is said where there is no advice: what was looked for, if anything was."""
     if stands_still(recording):
         return "Nothing else was looked for: where the time went follows from that standstill."
-    also = " else" if recording.failure is not None else ""
-    return f"Nothing{also} stands out: no {_looked_for(recording, found)}."
+    looked_for = f"no {_looked_for(recording, found)}"
+    if recording.failed:
+        return f"Before it failed, nothing stood out in where its time went: {looked_for}."
+    return f"Nothing stands out: {looked_for}."
 
 
 def _looked_for(recording: ReportRecording, found: Profile) -> str:
