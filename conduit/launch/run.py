@@ -23,6 +23,7 @@ from conduit.core.endpoint import Endpoint
 from conduit.core.handlers import describe
 from conduit.errors import BadRequest, ConduitError, ConduitWarning
 from conduit.launch import mpi4py_world, output, terminal, uncalled
+from conduit.launch.begun_inside import check_place
 from conduit.launch.complaints import complain
 from conduit.launch.hanging_log import logged_in_script
 from conduit.launch.keywords import named
@@ -31,7 +32,6 @@ from conduit.launch.life import Main
 from conduit.launch.observing import observers_of
 from conduit.launch.processes import copies
 from conduit.launch.registry import parse_spec
-from conduit.launch.reports.folders import is_own
 from conduit.launch.result import Result
 from conduit.launch.seeds import seeds_of_ranks
 from conduit.launch.tracebacks import program_frame, trim_tracebacks
@@ -87,7 +87,7 @@ def run(
         KeyboardInterrupt: Ctrl-C; a note says where all ranks were.
         Exception: what a rank raised, the same object, with a note of rank and time.
     """
-    _check_place()
+    check_place()
     around, make = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit, trace)
     with around():
         try:
@@ -156,30 +156,6 @@ def current() -> Endpoint:
     if endpoint is None:
         raise ConduitError("current: no rank of a job is running here; call it inside a program that conduit.run runs")
     return endpoint
-
-
-def _check_place() -> None:
-    """Refuse to run a job where Trio runs already."""
-    if trio.lowlevel.in_trio_run():
-        raise BadRequest(
-            "run: a Trio program is running in this thread; use `await conduit.run_async(...)` there"
-            if CURRENT.get() is None
-            else 'run: called while a rank runs; put what starts a job under `if __name__ == "__main__":`, which '
-            "`conduit run` does not execute, because it calls main by itself; for a job inside a job, "
-            "`await conduit.run_async(...)`"
-            if _in_a_module()
-            else "run: called while a rank runs; a job inside a job is `await conduit.run_async(...)`"
-        )
-
-
-def _in_a_module() -> bool:
-    """Say whether it is a module that begins a job, as it is imported."""
-    frame, _ = program_frame()
-    while frame is not None and not is_own(frame.f_code.co_filename):
-        if frame.f_code.co_name == "<module>":
-            return True
-        frame = frame.f_back
-    return False
 
 
 def _prepare(

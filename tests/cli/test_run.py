@@ -566,6 +566,42 @@ def test_a_script_that_starts_a_job_by_itself_is_told_how_to_be_run(run):
     )
 
 
+@pytest.mark.parametrize(
+    ("front", "module", "call"),
+    [
+        ("mpi", "from conduits.mpi import MPI", "MPI.run(main)"),
+        ("upc", "from extended import upc", "upc.run(main)"),
+        ("shmem", "from extended import shmem", "shmem.run(main)"),
+    ],
+)
+def test_a_script_of_a_front_end_that_starts_a_job_by_itself_is_told_all_that_it_lacks(
+    command, tmp_path, front, module, call
+):
+    def run(*lines):
+        (tmp_path / "program.py").write_text("\n".join([module, *lines]))
+        return command("run", str(tmp_path / "program.py"))
+
+    guarded = (
+        'put what starts a job under `if __name__ == "__main__":`, which `conduit run` does not execute, because it '
+        "calls main by itself; for a job inside a job, `await conduit.run_async(...)`\n"
+    )
+    started = f"{call.partition('(')[0]}: called while a rank runs; "
+    program, api = "async def main(given): pass", f'api = "{front}"'
+    assert f"{started}put `{api}` at its top, and {guarded}" in run(program, call).err
+    assert started + guarded in run(api, program, call).err
+    done = run(api, program, 'if __name__ == "__main__":', f"    {call}")
+    assert (done.status, done.err) == (0, "")
+
+
+@pytest.mark.parametrize("words", [("--conduit", "loggp"), ("--conduit=loggp",)])
+def test_such_a_script_of_mpi_is_also_told_another_conduit(command, tmp_path, words):
+    (tmp_path / "program.py").write_text("from conduits.mpi import MPI\nasync def main(comm): pass\nMPI.run(main)")
+    assert (
+        'put `api = "mpi"` at its top, give another --conduit (conduit=\'loggp\': programs with `api = "mpi"` run on '
+        "MPI libraries; give mpi:library=scampi, say), and put what starts a job under "
+    ) in command("run", str(tmp_path / "program.py"), *words).err
+
+
 def test_a_job_inside_a_job_is_told_apart_from_a_script_that_is_run(run):
     _, _, err = run("import conduit\nasync def inner(ep): pass\nasync def main(ep): conduit.run(inner)")
     assert "run: called while a rank runs; a job inside a job is `await conduit.run_async(...)`" in err

@@ -1,0 +1,83 @@
+"""A job that is begun where one runs, or another program of Trio: what is to be written instead."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from itertools import pairwise
+from types import FrameType
+
+import trio
+
+from conduit.core.checked_call import CURRENT
+from conduit.errors import BadRequest, ConduitError
+from conduit.launch import registry
+from conduit.launch.reports.folders import is_own
+from conduit.launch.starting import WORDS
+from conduit.launch.tracebacks import program_frame
+
+
+def check_place() -> None:
+    """Refuse to run a job where Trio runs already.
+
+    Raises:
+        BadRequest: it does.
+    """
+    if trio.lowlevel.in_trio_run():
+        raise BadRequest(f"run: {_why()}")
+
+
+def _why() -> str:
+    if CURRENT.get() is None:
+        return "a Trio program is running in this thread; use `await conduit.run_async(...)` there"
+    module = _module()
+    if module is None:
+        return "called while a rank runs; a job inside a job is `await conduit.run_async(...)`"
+    return (
+        f'called while a rank runs; {_of_front_end(module)}put what starts a job under `if __name__ == "__main__":`, '
+        "which `conduit run` does not execute, because it calls main by itself; for a job inside a job, "
+        "`await conduit.run_async(...)`"
+    )
+
+
+def _module() -> FrameType | None:
+    """Return the frame of the module that begins a job, as it is imported; None where it is no module."""
+    frame, _ = program_frame()
+    while frame is not None and not is_own(frame.f_code.co_filename):
+        if frame.f_code.co_name == "<module>":
+            return frame
+        frame = frame.f_back
+    return None
+
+
+def _of_front_end(module: FrameType) -> str:
+    """Say what else a program lacks that has called the `run` of a front end, as far as it does not say whose it is."""
+    if "api" in module.f_globals:
+        return ""
+    callers = list(_callers())
+    for name, entry in registry.installed(registry.FRONT_ENDS).items():
+        package = entry.value.partition(":")[0].rpartition(".")[0]
+        if any(each.startswith(f"{package}.") for each in callers):
+            return f'put `api = "{name}"` at its top{_other_conduit(entry.load())}, and '
+    return ""
+
+
+def _callers() -> Iterator[str]:
+    """Yield the names of the modules of this project that are between the program's line and this one."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_own(frame.f_code.co_filename):
+        yield str(frame.f_globals.get("__name__", ""))
+        frame = frame.f_back
+
+
+def _other_conduit(runner: object) -> str:
+    """Say what to give as --conduit where the front end does not run on that of the command line."""
+    words = WORDS.get()
+    given = [after for word, after in pairwise(words) if word == "--conduit"]
+    given += [word.partition("=")[2] for word in words if word.startswith("--conduit=")]
+    for spec in given:
+        try:
+            getattr(runner, "check_conduit", str)(spec)
+        except ConduitError as error:
+            return f", give another --conduit ({error})"
+    return ""
