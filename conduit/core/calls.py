@@ -113,6 +113,22 @@ def _guards_of(coroutine: CoroutineType[Any, Any, Any]) -> list[Guard]:
     return [each for each in frame.f_locals.values() if isinstance(each, Guard) and each] if frame else []
 
 
+def begun_at(coroutine: CoroutineType[Any, Any, Any], code: CodeType, lasti: int) -> None:
+    """Let a call say that a line of the program has made it: Trio has, for `nursery.start_soon(x.call)`.
+
+    Args:
+        coroutine: of the call, which has not begun to run.
+        code: of the line.
+        lasti: where in that.
+    """
+    for each in _guards_of(coroutine):
+        endpoint, call, *_ = _told(each)
+        if type(each[0]) is tuple:
+            each[0] = endpoint, call, code, lasti
+        else:
+            each[2:4] = code, lasti
+
+
 def _warn(unused: Guard) -> None:
     """Warn of a call that was made in no job and thrown away, since no job can end because of it."""
     if is_finalizing():

@@ -9,6 +9,7 @@ from types import FrameType
 
 import trio
 
+from conduit.core.calls import begun_at
 from conduit.core.started import STARTED, Where
 from conduit.core.steps import steps_of
 from conduit.frames import awaited_frames
@@ -122,5 +123,6 @@ class Starts(trio.abc.Instrument):
             if not self._own(frame.f_code.co_filename):
                 where = frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
                 task.context.run(STARTED.set, where)
+                begun_at(task.coro, frame.f_code, frame.f_lasti)
                 return
             frame = frame.f_back

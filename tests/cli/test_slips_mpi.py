@@ -105,6 +105,36 @@ def test_a_ready_send_without_its_receive_is_told_with_its_line(shown, send):
 
 
 @pytest.mark.parametrize("call", ["Rsend", "Irsend"])
+@pytest.mark.parametrize("dest", [0, 1])
+def test_so_is_one_that_is_a_task_of_its_own(shown, call, dest):
+    """Such a task runs no line of the program: that of Trio was told, which started it."""
+    program = (
+        f"{MPI}import trio\n    async with trio.open_nursery() as nursery:\n        "
+        f"if comm.rank == 0:\n            nursery.start_soon(comm.{call}, b, {dest})"
+    )
+    assert (
+        f"conduits.mpi.errors.MpiError: a ready send of rank 0 to rank {dest} with tag 0, sent at prog.py:9, has found "
+        "no receive there; begin the receive first and let the sender know, or use a standard send"
+    ) in shown(program)
+
+
+@pytest.mark.parametrize("call", ["Send", "Isend"])
+def test_a_message_that_a_task_of_its_own_sends_is_told_with_the_line_that_started_it(
+    command, tmp_path, monkeypatch, call
+):  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(
+        f"{MPI}import trio\n    async with trio.open_nursery() as nursery:\n        "
+        f"if comm.rank == 0:\n            nursery.start_soon(comm.{call}, b, 1)"
+    )
+    err = command("run", "prog.py", "--conduit", "mpi:library=scampi").err
+    assert (
+        "warning from rank 1: 1 message from rank 0, tag 0, on MPI_COMM_WORLD, sent at prog.py:9, never received\n"
+    ) in err
+    assert ("1 request of Isend, begun at prog.py:9, never waited for" in err) == (call == "Isend")
+
+
+@pytest.mark.parametrize("call", ["Rsend", "Irsend"])
 def test_so_is_one_to_the_rank_itself(shown, call):
     assert shown(f"{MPI}if comm.rank:\n        await comm.{call}(b, 1, 5)")[0] == (
         "conduits.mpi.errors.MpiError: a ready send of rank 1 to rank 1 with tag 5, sent at prog.py:7, has found no "

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import trio
 
+from conduit import current as current_endpoint
 from conduit.errors import ConduitError
 from conduit.words import many
 from conduits.mpi.awaited.status import Status
@@ -37,10 +38,14 @@ class RequestPlace(NamedTuple):
 
     @classmethod
     def here(cls, call: str) -> RequestPlace:
-        """Return the line that is running: the innermost that is not of this package."""
+        """Return the line that is running: the innermost that is not of this package, or that started the task."""
         frame = sys._getframe(1)
         while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_NO_PROGRAM):
             frame = frame.f_back
+        if frame.f_globals.get("__name__", "").startswith("trio."):
+            file, _, line = current_endpoint().started_at(trio.lowlevel.current_task()).rpartition(":")
+            if file:
+                return cls(call, file, int(line))
         return cls(call, frame.f_code.co_filename, frame.f_lineno)
 
 
