@@ -26,6 +26,7 @@ from conduit.launch.misuse import (
     apart,
     as_called,
     begins_job,
+    beyond_part,
     into_bytes,
     is_name,
     made_handler,
@@ -114,6 +115,8 @@ def hint(error: BaseException) -> str:
             return too_slow(error)
         case BadRequest():
             return swapped(error, is_ours) or made_handler(error, is_ours) or of_generator(error, is_ours)
+        case IndexError() if " is out of bounds for axis " in str(error):
+            return beyond_part(error, is_ours)
         case TypeError() if re.fullmatch(r"only .* arrays can be converted to Python scalars", str(error)):
             return _ONE_OF_MANY
         case TypeError():

@@ -580,6 +580,24 @@ def _taken_by_index(failed: ProgramNode, node: ast.Subscript) -> str:
     return _of_kind(failed, there, "[]")
 
 
+def beyond_part(error: IndexError, ours: Callable[[object], bool]) -> str:
+    """Say what a part of an object of this project has, where an index is beyond it: `a.local[i]`; "" for others.
+
+    Args:
+        error: as numpy has raised it.
+        ours: says of a class whether it is one of this project.
+    """
+    failed = program_node(error, ours)
+    match None if failed is None else failed.tree:
+        case ast.Subscript(value=ast.Attribute(value=owner, attr=name)):
+            assert failed is not None
+            there = failed.value(owner)
+            instead = getattr(type(there), "_instead", {}) if failed.is_ours(there) else {}
+            text = instead.get(f"{name}[]", "")
+            return as_called(text, type(there), ast.unparse(owner)) if text and is_name(owner) else ""
+    return ""
+
+
 def _iterated(failed: ProgramNode) -> str:
     """Say what to iterate over in the place of an object of this project; "" for others."""
     tree = failed.tree

@@ -67,6 +67,8 @@ class SharedArray:
         **dict.fromkeys(("cas", "compare_and_swap"), "write `await a.compare_swap(i, expected, new)`"),
         **dict.fromkeys(("affinity", "owner"), "write `a.threadof(i)`"),
         "[][]": "write `await a[i, j]`",
+        "local[]": "`a.local` has the elements of this thread alone; `await a[i]` and `a[i] = value` take an index of "
+        "all",
         "await": "write `await a[:]` for all elements, `await a[i]` for some",
     }
     _called: ClassVar = "a"

@@ -308,3 +308,19 @@ ONE = "in another task, at prog.py:{0}, and calls one more at prog.py:{0}; let o
 def test_what_the_layer_below_refuses_is_told_in_words_of_the_front_end(shown, program, text):
     lines = shown(program, "--ranks", "2")
     assert any(line.endswith(f"conduit.errors.BadRequest: {text}") for line in lines), lines
+
+
+@pytest.mark.parametrize("line", ["{}.local[3] = 1", "v = {}.local[3]", "{}.local[3] += 1"])
+@pytest.mark.parametrize("name", ["a", "grid"])
+def test_an_index_beyond_what_this_thread_has_is_told_what_takes_any(shown, line, name):
+    lines = shown(f"{UPC}{name} = await t.all_alloc(6, dtype='i8')\n    {line.format(name)}")
+    assert "IndexError: index 3 is out of bounds for axis 0 with size 3" in lines
+    assert lines[-1] == (
+        f"`{name}.local` has the elements of this thread alone; `await {name}[i]` and `{name}[i] = value` take an index "
+        "of all"
+    )
+
+
+def test_an_index_beyond_an_array_of_the_programs_is_told_by_numpy_alone(shown):
+    lines = shown(f"{UPC}import numpy as np\n    mine = a.local\n    v = mine[7]")
+    assert not any("`a.local`" in line for line in lines)
