@@ -316,8 +316,8 @@ def test_an_index_beyond_what_this_thread_has_is_told_what_takes_any(shown, line
     lines = shown(f"{UPC}{name} = await t.all_alloc(6, dtype='i8')\n    {line.format(name)}")
     assert "IndexError: index 3 is out of bounds for axis 0 with size 3" in lines
     assert lines[-1] == (
-        f"`{name}.local` has the elements of this thread alone; `await {name}[i]` and `{name}[i] = value` take an index "
-        "of all"
+        f"`{name}.local` has the elements of this thread alone; `await {name}[i]` and `{name}[i] = value` take an "
+        "index of all"
     )
 
 
