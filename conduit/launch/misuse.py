@@ -695,6 +695,9 @@ def _class_of(function: Callable[..., object], name: str) -> type | None:
 def _called(failed: ProgramNode, node: ast.expr) -> str:
     value = failed.value(node)
     if isinstance(node, ast.Attribute) and value is not _UNKNOWN:
+        if inspect.isroutine(getattr(type(failed.value(node.value)), node.attr, None)):
+            put = "that the program has put in the place of the method; keep it in a variable"
+            return f"{_shown(node)} {is_a(value)} {put}"
         return f"{_shown(node)} {is_a(value)} and no method: write it without parentheses"
     return ""
 

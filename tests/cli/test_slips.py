@@ -349,6 +349,9 @@ LINES = {
         "conduit.errors.BadRequest: win.Lock: lock_type=235 is not known; give LOCK_EXCLUSIVE or LOCK_SHARED of "
         "extended.windows (mpi4py numbers them otherwise)"
     ),
+    EXTENDED + "x.barrier = 3\n    await x.barrier()": (
+        "x.barrier is an int that the program has put in the place of the method; keep it in a variable"
+    ),
     # Called, awaited, entered.
     CORE + "ep.rank()": "ep.rank is an int and no method: write it without parentheses",
     CORE + "for r in ep.size: pass": "ep.size is an int: write `range(ep.size)`",
