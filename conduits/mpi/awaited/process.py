@@ -6,6 +6,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -43,9 +44,10 @@ class RequestPlace(NamedTuple):
         while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_NO_PROGRAM):
             frame = frame.f_back
         if frame.f_globals.get("__name__", "").startswith("trio."):
-            file, _, line = current_endpoint().started_at(trio.lowlevel.current_task()).rpartition(":")
-            if file:
-                return cls(call, file, int(line))
+            with suppress(ConduitError):  # made after its job, in another task of Trio
+                file, _, line = current_endpoint().started_at(trio.lowlevel.current_task()).rpartition(":")
+                if file:
+                    return cls(call, file, int(line))
         return cls(call, frame.f_code.co_filename, frame.f_lineno)
 
 
