@@ -4,6 +4,8 @@ Rules that the code cites as R1 stand in docs/contract.md, as X1 in docs/extende
 docs/virtual_time.md.
 """
 
+import sys
+
 from conduit.launch.uncaught import install as _show_uncaught
 from conduit.launch.unrun import install as _tell_unrun
 
@@ -82,7 +84,10 @@ def __getattr__(name: str) -> str:
 
     hint = elsewhere(__name__, name).removeprefix(f"conduit has no {name}").lstrip(":; ")
     hint = hint[1:-1] if hint.startswith("(") else hint
-    raise AttributeError(f"module 'conduit' has no attribute '{name}'" + (f"; {hint}" if hint else ""), name=name)
+    there = None if hint else sys.modules[__name__]  # of which more is said where the error is shown
+    raise AttributeError(
+        f"module 'conduit' has no attribute '{name}'" + (f"; {hint}" if hint else ""), name=name, obj=there
+    )
 
 
 def __dir__() -> list[str]:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
 _MEANT = {"sum": "sum", "prod": "prod", "min": "min", "max": "max", "amin": "min", "amax": "max"}
+_MEANS = ("mean", "average", "nanmean")
+_OF_ONE = (*_MEANS, "median", "std", "var", "ptp", "any", "all", "nansum", "cumsum", "argmax", "argmin")
+"""Functions of numpy that take one array; of two they would take the second for an axis."""
 _ALSO = {
     **dict.fromkeys(("add", "plus", "+", "addition", "total"), "sum"),
     **dict.fromkeys(("mul", "mult", "multiply", "product", "times", "*"), "prod"),
@@ -54,6 +57,11 @@ def refuse_reduction(call: str, function: Callable[..., object], *, numbers: boo
     numpys = getattr(function, "__module__", "") == "numpy" and not isinstance(function, np.ufunc)
     pythons = function is sum or (function in (min, max) and not numbers)
     name = getattr(function, "__name__", "")
+    if numpys and name in _OF_ONE:
+        instead = "op='sum', and divide by how many there are" if name in _MEANS else "a function of two arrays"
+        raise conduit.BadRequest(
+            f"{call}: op={name} reduces a single array, and an operation makes one of two; write {instead}"
+        )
     if (numpys or pythons) and (meant := _MEANT.get(name)):
         takes = "compares whole arrays" if function in (min, max) else "reduces a single array"
         raise conduit.BadRequest(f"{call}: op={name} {takes}, and an operation makes one of two; write op={meant!r}")

@@ -1,6 +1,5 @@
 """What a program has come to on a conduit, as `conduit run` prints and writes it."""
 
-import math
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -60,9 +59,7 @@ def print_end(ran: Ran, *, stats: bool) -> None:
     if stats:
         _print_statistics(ran.statistics)
     digest = "none" if ran.digest is None else ran.digest
-    line = f"ranks={ran.ranks} conduit={ran.conduit} seconds={ran.seconds!r}"
-    narrow = sys.stdout.isatty() and len(line) + len(f" digest={digest}") > (terminal.columns() or math.inf)
-    print(line, f"digest={digest}", sep="\n" if narrow else " ")
+    print(f"ranks={ran.ranks} conduit={ran.conduit} seconds={ran.seconds!r} digest={digest}")
 
 
 def print_times(runs: Sequence[Ran], console: Console) -> None:

@@ -57,7 +57,7 @@ from conduit.launch.formatting import formatted
 from conduit.launch.process import ended_by
 from conduit.launch.registry import CONDUITS, FRONT_ENDS, Spec, installed, parse_spec
 from conduit.launch.reports import Report, full
-from conduit.launch.seeds import seeds_of_ranks
+from conduit.launch.seeds import shared_seeds
 from conduit.launch.tracebacks import whole
 from conduit.launch.tracing import tracing
 from conduit.launch.warned import warned
@@ -160,7 +160,7 @@ def run(
         _warn_of_world(file, specs)
         _warn_of_units(conduit)
         if output.is_first():
-            seeds = seeds_of_ranks(file.tree) if any(spec.simulated for spec in specs) else []
+            seeds = shared_seeds(file.tree) if any(spec.simulated for spec in specs) else []
             for line, text in sorted([*uncalled.uncalled(file.tree), *seeds]):
                 terminal.tell(f"warning: {file.path}:{line}: {text}")
     settings = {

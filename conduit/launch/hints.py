@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import trio
 
+from conduit.core import written
 from conduit.core.endpoint import Endpoint
 from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError
@@ -23,6 +24,7 @@ from conduit.launch import registry
 from conduit.launch.hidden import hiding
 from conduit.launch.misuse import (
     STARTED,
+    ProgramNode,
     apart,
     as_called,
     begins_job,
@@ -203,13 +205,25 @@ def _awaited_again(error: BaseException) -> str:
     """Say what to keep of a call that was awaited before."""
     failed = program_node(error, is_ours)
     match None if failed is None else failed.tree:
-        case ast.Await(value=ast.Name(id=name)):
+        case ast.Await(value=ast.Name(id=name)) if failed is not None:
+            made = _made(name, failed) or "x.get_nb(...)"
             return (
                 f"{name} is a call that was awaited before, and a call is awaited once: keep what that gave, `value = "
-                f"await {name}`; a call whose name ends in _nb gives a handle, `{name} = await x.get_nb(...)`, and "
+                f"await {name}`; a call whose name ends in _nb gives a handle, `{name} = await {made}`, and "
                 f"then `await {name}` gives the value"
             )
     return "this call was awaited before, and a call is awaited once: keep what that gave, `value = await ...`"
+
+
+def _made(name: str, failed: ProgramNode) -> str:
+    """Return the call of a handle that a variable has been given, as `x.put_nb(...)`; "" for other calls."""
+    for node in written.nodes(failed.frame.f_code):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=given)], value=ast.Call(func=called)):
+                text = ast.unparse(called)
+                if given == name and text.endswith("_nb"):
+                    return f"{text}(...)"
+    return ""
 
 
 def elsewhere(package: str, name: str) -> str:
@@ -220,7 +234,7 @@ def elsewhere(package: str, name: str) -> str:
     if text := getattr(module, "_instead", {}).get(name):
         return f"{package} has no {name}; {text}"
     word, kind = getattr(module, "_given", ("", object))
-    if word and name in dir(kind):
+    if word and _has(kind, name):
         called = f"`async def main({word})`, then `{use(word, kind, name)}`"
         return f"{package} has no {name}, but what main is called with has: {called}"
     for other in public_modules():
@@ -263,7 +277,7 @@ def _of_a_library(name: str, error: BaseException) -> str:
             return f"{name} is {variable}.{there} here: write `{use(variable, type(value), there)}`"
     for variable, value in reversed(found):  # what is attached to an endpoint comes after it
         for each in _without_prefix(name):
-            if text := _written_there(value, each, error):
+            if text := _written_there(value, each, variable):
                 return text
         text = _attribute(value, name, error)
         if close := re.search(r"did you mean (\w+)", text):
@@ -281,6 +295,16 @@ def _not_imported(name: str) -> str:
         above = modules[0].rpartition(".")[0]
         return f"write `{f'from {above} ' if above else ''}import {name}` at the top"
     return f"write `from {public[0]} import {name}` at the top" if len(public) == 1 else ""
+
+
+def _of_module(package: str, name: str, error: BaseException) -> str:
+    """Say where a name is that a package or module of this project has not: perhaps an object at hand has it."""
+    if package.partition(".")[0] not in _packages():
+        return ""
+    of_front = hasattr(importlib.import_module(package), "_given")
+    if not of_front and _OF_A_LIBRARY.match(name) and (text := _of_a_library(name, error)):
+        return f"{package} has no {name}; {text}"
+    return elsewhere(package, name) or _bare(name, error)
 
 
 def _of_its_own(name: str, error: BaseException) -> str:
@@ -328,7 +352,7 @@ def _of_no_package(error: BaseException) -> str:
 def _attribute(there: object, name: str, error: BaseException) -> str:
     """Say what an object of this project has in the place of an attribute that it has not."""
     if isinstance(there, ModuleType):
-        return elsewhere(there.__name__, name)
+        return _of_module(there.__name__, name, error)
     kind = there if isinstance(there, type) else type(there)
     if there is None and _written(error).endswith(".rma"):
         return (
@@ -347,7 +371,7 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
     fronts = _meant(_fronts_with(name), error) if isinstance(there, Endpoint) else []
     of_front = isinstance(there, Endpoint) and _is_of(fronts, there, error)
     for each in _without_prefix(name):
-        if not of_front and (text := _written_there(there, each, error)):
+        if not of_front and (text := _written_there(there, each, _written(error))):
             return f"{kind.__name__} has no {name}; {text}"
         if each in own:
             if text := _of_another_front(kind, name, error, imported=False):
@@ -408,9 +432,15 @@ def _is_of(fronts: list[str], there: Endpoint, error: BaseException) -> bool:
     return imported or _started(fronts, there, error) != "" or "ep" not in _names_of(there, error)
 
 
-def _written_there(there: object, name: str, error: BaseException) -> str:
-    """Return what an object's class says of a name of other libraries, or its endpoint's, or a layer on that."""
-    kind, written = (there, "") if isinstance(there, type) else (type(there), _written(error))
+def _written_there(there: object, name: str, called: str) -> str:
+    """Return what an object's class says of a name of other libraries, or its endpoint's, or a layer on that.
+
+    Args:
+        there: the object, or a class.
+        name: the name.
+        called: what the program calls the object, "" where that is no name.
+    """
+    kind, written = (there, "") if isinstance(there, type) else (type(there), called)
     if text := _of_others(kind, name):
         return as_called(text, kind, written)
     if kind in _layers() and (text := _of_others(Endpoint, name)):

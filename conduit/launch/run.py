@@ -33,7 +33,7 @@ from conduit.launch.observing import observers_of
 from conduit.launch.processes import copies
 from conduit.launch.registry import parse_spec
 from conduit.launch.result import Result
-from conduit.launch.seeds import seeds_of_ranks
+from conduit.launch.seeds import shared_seeds
 from conduit.launch.tracebacks import program_frame, trim_tracebacks
 from conduit.launch.tracing import timeline_of
 from conduit.launch.unawaited import told_in_script
@@ -200,7 +200,7 @@ def _prepare(
     if text := mpi4py_world.of_caller(spec):
         _warn(text)
     if output.is_first():
-        uncalled.warn_of_caller(*[seeds_of_ranks] * spec.simulated)
+        uncalled.warn_of_caller(*[shared_seeds] * spec.simulated)
     quiet_python()
     setup = JobSetup(
         ranks=len(hosts), hosts=hosts, segment=nbytes, seed=arguments.integer("run", "seed", seed),

@@ -214,7 +214,14 @@ def _on_purpose(error: BaseException) -> bool:
         or no_such_name
         or no_room
         or is_of_predicate(error)
+        or _is_of_c(steps[-1].tb_frame)
     )
+
+
+def _is_of_c(frame: FrameType) -> bool:
+    """Say whether a frame has called a predicate that has no line of its own, as `got.pop`."""
+    calls = frame.f_code.co_name in ("block_until", "_enter_block") and is_own(frame.f_code.co_filename)
+    return calls and "predicate" in frame.f_locals and "result" not in frame.f_locals
 
 
 def _hide_own_context(error: BaseException) -> None:

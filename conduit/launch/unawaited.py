@@ -176,7 +176,7 @@ def _found(name: str, file: str, line: int, variable: str = "") -> _Found | None
     begin, end = (call.lineno, call.col_offset), (call.end_lineno or call.lineno, call.end_col_offset or 0)
     shown = _shown(call, f"{name}(...)")
     around = written.enclosing(ast.walk(whole), begin, end)
-    return _Found(shown, f" at {file}:{call.lineno}", to_await.instead(around, shown))
+    return _Found(shown, f" at {written.at(file, call.lineno)}", to_await.instead(around, shown))
 
 
 def _assigned(call: ast.Call, whole: ast.Module) -> str:

@@ -121,6 +121,10 @@ class Operator:
         except ValueError as error:
             if str(error).endswith("is read-only"):
                 error.add_note("an op must not change its arguments: let it return a new array, such as `a + b`")
+            self._tell_of_c(error)
+            raise
+        except Exception as error:
+            self._tell_of_c(error)
             raise
         if made.shape != self._shape or not np.can_cast(made.dtype, self._dtype, "same_kind"):
             raise conduit.BadRequest(
@@ -128,6 +132,18 @@ class Operator:
                 f"of shape {self._shape} and dtype {self._dtype}; it must keep both"
             )
         out[:] = made.reshape(-1)
+
+    def _tell_of_c(self, error: Exception) -> None:
+        """Say of what a function has raised that is written in C, which leaves no line of its own, what it was given.
+
+        Raises:
+            conduit.BadRequest: the function is such a one.
+        """
+        if not inspect.isfunction(inspect.unwrap(self._function)):
+            raise conduit.BadRequest(
+                f"{self._call}: op={self.name} fails on two arrays of shape {self._shape} and dtype {self._dtype}: "
+                f"{type(error).__name__}: {error}; give a function that makes one array of two"
+            ) from None
 
     def _shown(self, operand: Array) -> Array:
         # The caller's own array, or what is on its way to others: a function must not change it.

@@ -96,6 +96,21 @@ class TeamCalls:
                 for text in (call.text + of_team, f"{call.kind}_nb"):
                     waits.setdefault(text, number)
         sink.part(f"collective calls{of_team}, led by {self.identity}", self.members, self.next, waits)
+        if missed := self._missed():
+            sink.note(missed)
+
+    def _missed(self) -> str:
+        """Return the first call that another rank has made and left, and that this one has not made; "" for none.
+
+        Of calls in which another rank waits its own part in the report tells.
+        """
+        for sequence, unexpected in sorted(self._unexpected.items()):
+            for source, words in unexpected.seen.values():
+                its = self._calls_of(source, self.identity)
+                if sequence >= 0 and its is not None and sequence not in its.calls:
+                    word = self.rank_word
+                    return f"{word} {source} called {self._told(source, sequence, words)}, and this {word} has not"
+        return ""
 
     # -------------------------------------------------------------------------------------------------------- messages
 

@@ -56,6 +56,11 @@ OF_BEGINNERS = [
         "await ep.request_short(1 - ep.rank, h, 1)\n    await ep.block_until(lambda: got)",
         ITS_OWN.format("global"),
     ),
+    (  # a predicate with a name
+        "async def main(ep):\n    got = 0\n    def h(token, n): got = n\n    def ready(): return got\n    "
+        "await ep.attach(h)\n    await ep.request_short(1 - ep.rank, h, 1)\n    await ep.block_until(ready)",
+        "h (prog.py:3) assigns a got of its own, not the one that is waited for: write `nonlocal got` in it",
+    ),
     *(
         (
             "import time\nimport trio\nasync def main(ep):\n    await ep.attach()\n    "
@@ -696,6 +701,10 @@ LINES = {
     ),
     SHMEM + "with await pe.Lock():\n        pass": ("to enter it may take time: write `async with await pe.Lock():`"),
     UPC + "MYTHREAD": "MYTHREAD is of t: write `t.MYTHREAD`",
+    UPC + "from extended import Extended\n    await Extended.attach(t)": (
+        "conduit.errors.BadRequest: Extended.attach: ep is a Thread, which has the extended layer: write its "
+        "`.extended`, as `x = t.extended`"
+    ),
     UPC + "upc_forall": "upc_forall is t.forall here: write `t.forall(...)`",
     EXTENDED + "await gasnet_barrier_notify(1)": (
         "gasnet_barrier_notify is x.barrier_notify here: write `await x.barrier_notify()`"
@@ -714,6 +723,20 @@ LINES = {
         "conduit.errors.BadRequest: ep.request_short: handler=print is not attached on this rank; pass it to `await "
         "ep.attach(...)` first (attached: h)"
     ),
+    EXTENDED + "await x.all_reduce(__import__('numpy').arange(4.), __import__('numpy').concatenate)": (
+        "conduit.errors.BadRequest: x.all_reduce: op=concatenate fails on two arrays of shape (4,) and dtype float64: "
+        "TypeError: only integer scalar arrays can be converted to a scalar index; give a function that makes one "
+        "array of two"
+    ),
+    MPI + "async def f(x, y, d): pass\n    MPI.Op.Create(f)": (
+        "conduit.errors.BadRequest: MPI.Op.Create: function=f is async, and an operator cannot wait; write `def op(inbuf, "
+        "inoutbuf, datatype)`, which makes inoutbuf, a buffer of bytes, of both"
+    ),
+    MPI + "await comm.Allreduce(b, b.copy(), MPI.Op.Create(lambda x, y, d: np.frombuffer(x) + np.frombuffer(y)))": (
+        "conduit.errors.BadRequest: Op.Create: function=<lambda> returned a ndarray, which is not used; write `def op("
+        "inbuf, inoutbuf, datatype)`, which makes inoutbuf, a buffer of bytes, of both, as by `numpy.frombuffer("
+        "inoutbuf, dtype)[:] = result`"
+    ),
     CORE + "gasnet_AMPoll": "write `await ep.poll()`",
     CORE + "gasnet_mynode()": "write `ep.rank`",
     CORE + "MYTHREAD": 'if this is a program of upc, put `api = "upc"` at its top',
@@ -726,6 +749,23 @@ LINES = {
     CORE + "conduit.current()": "write `import conduit` at the top",
     CORE + "ep.segment[:4].view('i8')": (
         "ep.segment is bytes, and so are the bounds of its slices: for n elements of 8 bytes write `ep.segment[:8 * n]`"
+    ),
+    EXTENDED + "import conduit\n    conduit.gasnet_mynode()": "conduit has no gasnet_mynode; write `x.rank`",
+    EXTENDED + "import conduit\n    await conduit.barrier()": "barrier is of x: write `await x.barrier()`",
+    EXTENDED + "await x.put_bulk(0, 0, b'a')": "Extended has no put_bulk; write `await x.put(dest, offset, data)`",
+    EXTENDED + "await x.cas(0, 0, 1, 2)": (
+        "Extended has no cas; write `await x.atomic(dtype).compare_swap(dest, offset, expected, new)`"
+    ),
+    EXTENDED + "await x.all_reduce(1.0, np.mean)".replace("np", "__import__('numpy')"): (
+        "conduit.errors.BadRequest: x.all_reduce: op=mean reduces a single array, and an operation makes one of two; "
+        "write op='sum', and divide by how many there are"
+    ),
+    EXTENDED + "h = x.put_nb(0, 0, b'a')\n    await h\n    await h": (
+        "h is a call that was awaited before, and a call is awaited once: keep what that gave, `value = await h`; a "
+        "call whose name ends in _nb gives a handle, `h = await x.put_nb(...)`, and then `await h` gives the value"
+    ),
+    UPC + "from extended import upc\n    upc.THREADS": (
+        "extended.upc has no THREADS, but what main is called with has: `async def main(t)`, then `t.THREADS`"
     ),
     EXTENDED + "h = await x.get_nb(0, 0, 8)\n    if h: pass": (
         "conduit.errors.BadRequest: get_nb: its handle is no truth value; write `handle.done` for whether it is "

@@ -1,6 +1,7 @@
 """Jobs beside other things: in threads, under asyncio, inside a Trio program, two at once."""
 
 import asyncio
+import linecache
 import sys
 import threading
 import traceback
@@ -176,6 +177,16 @@ def test_a_result_that_is_awaited_says_that_it_is_there():
         "without `await`; in a program of Trio's own `result = await conduit.run_async(main, ...)`"
     )
     assert traceback.extract_tb(caught.value.__traceback__)[-1].line == "await conduit.run(main)"
+
+
+def test_a_forgotten_call_of_ones_own_is_told_with_its_cell():
+    names = {}
+    file = "<ipython-input-9-b1197acc87a3>"
+    source = "async def helper(ep): pass\nasync def main(ep):\n    helper(ep)\n"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    exec(compile(source, file, "exec"), names)
+    with pytest.warns(conduit.ConduitWarning, match=r"helper\(ep\) at Cell In\[9\], line 3 was called"):
+        conduit.run(names["main"], ranks=1)
 
 
 def test_a_cell_of_ipython_is_named_as_its_tracebacks_name_it():

@@ -5,7 +5,7 @@ import ast
 import pytest
 
 import conduit
-from conduit.launch.seeds import seeds_of_ranks
+from conduit.launch.seeds import shared_seeds
 
 TOLD = {
     "np.random.seed(ep.rank)": "rng = np.random.default_rng(ep.rank)",
@@ -24,7 +24,7 @@ NOT_TOLD = [
 
 @pytest.mark.parametrize("call", TOLD)
 def test_a_seed_of_a_rank_is_told(call):
-    assert seeds_of_ranks(ast.parse(f"async def main(ep):\n    {call}")) == [
+    assert shared_seeds(ast.parse(f"async def main(ep):\n    {call}")) == [
         (
             2,
             f"`{call}` seeds one generator, which all simulated ranks share: write `{TOLD[call]}` and draw from that, "
@@ -33,9 +33,24 @@ def test_a_seed_of_a_rank_is_told(call):
     ]
 
 
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("np.random.seed(1)\n    await ep.attach()\n    np.random.rand()", True),
+        ("random.seed(1)\n    v = [random.random() for _ in range(9)]\n    await ep.attach()", False),
+        ("random.seed(1)\n    await ep.attach()\n    v = random.Random(ep.rank)", False),
+        ("random.seed(1)\n    await ep.attach()\n    v = np.random.rand()", False),
+        ("rng.seed(1)\n    await ep.attach()\n    v = rng.random()", False),
+    ],
+)
+def test_a_seed_is_told_where_others_may_draw_before_it_is_used(body, told):
+    found = shared_seeds(ast.parse(f"async def main(ep):\n    {body}"))
+    assert [line for line, _ in found] == [2] * told
+
+
 @pytest.mark.parametrize("call", NOT_TOLD)
 def test_other_seeds_are_not(call):
-    assert seeds_of_ranks(ast.parse(f"async def main(ep):\n    {call}")) == []
+    assert shared_seeds(ast.parse(f"async def main(ep):\n    {call}")) == []
 
 
 PROGRAM = """\

@@ -6,11 +6,14 @@ that run in it.
 
 from __future__ import annotations
 
+import ast
 import dis
 import inspect
 from collections import deque
 from collections.abc import Iterator
 from types import CodeType, FrameType, FunctionType
+
+from conduit.core import written
 
 _CONTAINERS = (list, dict, set, bytearray, deque)
 
@@ -18,7 +21,7 @@ _CONTAINERS = (list, dict, set, bytearray, deque)
 def own_variables(frame: FrameType) -> list[str]:
     """Return, for the function of a program that waits for a predicate, what to write in others, for each a line."""
     code, inner = frame.f_code, _inside(frame.f_code)
-    predicates = [each for each in inner if each.co_name == "<lambda>"]
+    predicates = [each for each in inner if each.co_name in ("<lambda>", _named(frame))]
     enclosed = {name for each in predicates for name in each.co_freevars} & {*code.co_cellvars}
     return [
         *_assigned(inner, enclosed, "nonlocal"),
@@ -40,6 +43,14 @@ def shared_variables(frame: FrameType) -> list[str]:
         for name in sorted(_read(frame))
         if name in stored or isinstance(frame.f_globals[name], _CONTAINERS)
     ]
+
+
+def _named(frame: FrameType) -> str:
+    """Return the name of the function that the running line gives as a predicate, "" where it names none."""
+    match written.node(frame.f_code, frame.f_lasti):
+        case ast.Await(value=ast.Call(args=[ast.Name(id=name), *_])) | ast.Call(args=[ast.Name(id=name), *_]):
+            return name
+    return ""
 
 
 def _inside(code: CodeType) -> list[CodeType]:

@@ -302,7 +302,7 @@ def _polls(task: TaskRecord) -> str:
     """Say why a call lets no time pass that others wait in."""
     if task.call != "ep.block_until":
         return ""
-    return ", which polls nothing where its predicate is true at once (`await ep.poll()` does)"
+    return ", which polls nothing where its predicate is true at once, or raises (`await ep.poll()` does)"
 
 
 def _whom(ranks: Sequence[int]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -70,6 +71,8 @@ class ReductionOp:
             raise BadRequest(f"Op.Create: function={plain(function)} cannot be called; {_WRITE}")
         if head := other_head(function, 3):
             raise BadRequest(f"Op.Create: function={plain(function)} takes {head}; {_WRITE}")
+        if inspect.iscoroutinefunction(function):
+            raise BadRequest(f"Op.Create: function={plain(function)} is async, and an operator cannot wait; {_WRITE}")
         return cls("MPI_OP_CREATED", function=function, commute=bool(commute))
 
     def Free(self) -> None:
@@ -109,7 +112,22 @@ class ReductionOp:
                 other[...] = self._combine(one, other)
         else:
             assert self._function is not None
-            self._function(incoming, inout, datatype)
+            _refuse_result(self._function, self._function(incoming, inout, datatype), inout)
+
+
+def _refuse_result(function: Function, result: object, inout: memoryview) -> None:
+    """Refuse an operator that returns what it should have stored; one that returns its out= has stored it.
+
+    Raises:
+        BadRequest: it is such a one.
+    """
+    if isinstance(result, np.ndarray) and np.may_share_memory(result, np.frombuffer(inout, np.uint8)):
+        return
+    if isinstance(result, np.ndarray | np.generic | bytes | bytearray | list | tuple):
+        raise BadRequest(
+            f"Op.Create: function={plain(function)} returned a {type(result).__name__}, which is not used; {_WRITE}, "
+            "as by `numpy.frombuffer(inoutbuf, dtype)[:] = result`"
+        )
 
 
 def _located(larger: bool) -> Callable[[_Array, _Array], _Array]:
