@@ -18,6 +18,10 @@ OF_OTHERS = {
         ("exscan", "iexscan"),
         "x.scan counts this rank in: write `await x.scan(array) - array` for the sum of those before it",
     ),
+    **dict.fromkeys(
+        ("gatherv", "allgatherv", "all_gatherv", "scatterv", "alltoallv", "all_to_allv"),
+        "collectives take arrays of one shape of all ranks: pad them to the longest, and exchange the lengths first",
+    ),
     "Coll_ReduceToOneNB": "write `await x.reduce(array)`",
     **dict.fromkeys(("fcollect", "collect"), "write `await x.all_gather(array)`"),
     **dict.fromkeys(

@@ -21,15 +21,19 @@ if TYPE_CHECKING:
 def taken(call: str, array: object) -> tuple[Array, bool]:
     """Return an argument as numpy takes it, and whether it is a number.
 
+    Bytes are an array of them, as a bytearray is: of numpy's own kind of bytes zeros at the end would be lost.
+
     Raises:
         conduit.BadRequest: not an array of plain elements.
     """
     try:
-        found = np.asarray(array)
+        found = np.frombuffer(array, np.uint8) if isinstance(array, bytes) else np.asarray(array)
     except conduit.BadRequest as error:  # of what is no array and says so itself
         raise conduit.BadRequest(f"{call}: array: {error}") from None
     except (TypeError, ValueError) as error:
-        raise conduit.BadRequest(f"{call}: array {is_a(array)} that is no array: {error}") from None
+        ragged = "inhomogeneous shape" in str(error)
+        why = "its rows differ in length; pad them to the longest, and exchange the lengths first" if ragged else error
+        raise conduit.BadRequest(f"{call}: array {is_a(array)} that is no array: {why}") from None
     if found.dtype.hasobject or not found.dtype.itemsize:
         what = "holds Python objects" if found.dtype.hasobject else "has elements of no bytes"
         what = "is too large for 64 bits" if isinstance(array, int) else what

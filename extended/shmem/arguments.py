@@ -89,6 +89,21 @@ def flat(array: Array) -> Array | None:
     return None
 
 
+def in_fortran_order(array: Array) -> bool:
+    """Say whether the first index of an array is the one that runs fastest in memory."""
+    return array.flags.f_contiguous and not array.flags.c_contiguous
+
+
+def beside(array: Array, symmetric: Array) -> Array:
+    """Return an array whose elements, row by row, go with those of a symmetric one in the order of memory."""
+    return array.T if in_fortran_order(symmetric) else array
+
+
+def rows(array: Array) -> Array | None:
+    """Return the elements of an array row by row, as a view; None where they do not lie so."""
+    return array.reshape(-1) if array.flags.c_contiguous else None
+
+
 def same_dtype(call: str, target: Array, source: Array) -> None:
     """Refuse arrays of different types.
 

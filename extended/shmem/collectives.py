@@ -54,6 +54,12 @@ class ShmemCollectives(Base):
     def _both(self, call: str, target: Any, source: Any) -> tuple[Array, Array]:
         there = self._blocks.symmetric(call, "target", target)[1]
         here = self._blocks.symmetric(call, "source", source)[1]
+        orders = [arguments.in_fortran_order(each) for each in (target, source)]
+        if target.ndim > 1 and source.ndim > 1 and orders[0] != orders[1]:
+            words = ["Fortran" if each else "C" for each in orders]
+            raise conduit.BadRequest(
+                f"{call}: target lies in {words[0]} order and source in {words[1]} order; give two arrays of one order"
+            )
         arguments.same_dtype(call, there, here)
         return there, here
 

@@ -321,7 +321,7 @@ class ShmemAllocation:
         call = "pe.array"
         given = np.array(obj, None if dtype is None else arguments.dtype_of(call, dtype), order=order)
         arguments.dtype_of(call, given.dtype)
-        made = "F" if given.flags.f_contiguous and not given.flags.c_contiguous else "C"
+        made = "F" if arguments.in_fortran_order(given) else "C"
         return self._made(call, given.shape, given.dtype, made, _align(call, align), given)
 
     def _array(self, call: str, shape: Any, dtype: Any, order: Any, align: Any, fill: Any) -> Any:

@@ -55,17 +55,25 @@ class ShmemTransfers(Base):
     ) -> tuple[OperationStream, int, int, Array]:
         stream = self._stream(call, ctx)
         offset, there = self._blocks.place(call, "target", target)
-        data = self._local(call, "source", source)
+        data = self._local(call, "source", source, target)
         arguments.same_dtype(call, there, data)
         rank = self._rank(call, pe, stream)
         count = arguments.elements(call, size, {"target": there.size, "source": data.size})
         return stream, rank, offset, data[:count]
 
-    def _local(self, call: str, name: str, value: Any) -> Array:
-        """Return the elements of an array of this PE, symmetric or not; a copy where it is not contiguous."""
-        array = arguments.array_of(call, name, value)
-        self._not_freed(call, name, array)
-        elements = arguments.flat(array)
+    def _local(self, call: str, name: str, value: Any, beside: Array) -> Array:
+        """Return the elements of an array of this PE, symmetric or not; a copy where they do not lie in that order.
+
+        Args:
+            call: the call.
+            name: the argument.
+            value: the array.
+            beside: the symmetric array whose elements they go with, one by one.
+        """
+        given = arguments.array_of(call, name, value)
+        self._not_freed(call, name, given)
+        array = arguments.beside(given, beside)
+        elements = arguments.rows(array)
         return array.flatten() if elements is None else elements
 
     def _not_freed(self, call: str, name: str, array: Array) -> None:
@@ -120,7 +128,7 @@ class ShmemTransfers(Base):
         call = "pe.iput"
         stream = self._stream(call, ctx)
         offset, there = self._blocks.place(call, "target", target)
-        data = self._local(call, "source", source)
+        data = self._local(call, "source", source, target)
         arguments.same_dtype(call, there, data)
         rank = self._rank(call, pe, stream)
         far, near = _step(call, "tst", tst), _step(call, "sst", sst)
@@ -142,6 +150,7 @@ class ShmemTransfers(Base):
         here = arguments.array_of(call, "target", target, writable=True)
         self._not_freed(call, "target", here)
         arguments.same_dtype(call, here, there)
+        here = arguments.beside(here, source)
         rank = self._rank(call, pe, stream)
         return stream, rank, offset, here, arguments.elements(call, size, {"target": here.size, "source": there.size})
 
@@ -162,7 +171,7 @@ class ShmemTransfers(Base):
         return self._fetch(*self._get("pe.get", target, source, pe, size, ctx))
 
     async def _fetch(self, stream: OperationStream, rank: int, offset: int, here: Array, count: int) -> None:
-        elements = arguments.flat(here)
+        elements = arguments.rows(here)
         if elements is not None:
             await stream.left.begun(self._x.get(rank, offset, out=elements[:count]))
         else:
@@ -175,7 +184,7 @@ class ShmemTransfers(Base):
     def get_nbi(self, target: Any, source: Any, pe: Any, size: Any = None, ctx: Any = None) -> Any:
         """Begin a get; arguments as `get`, `target` is filled when `quiet` returns."""
         stream, rank, offset, here, count = self._get("pe.get_nbi", target, source, pe, size, ctx)
-        elements = arguments.flat(here)
+        elements = arguments.rows(here)
         if elements is None:
             return self._fetch(stream, rank, offset, here, count)  # done at once: it could not be copied later
         out = elements[:count]
@@ -196,7 +205,7 @@ class ShmemTransfers(Base):
         near, far = _step(call, "tst", tst), _step(call, "sst", sst)
         rooms = {"target": arguments.strided(here.size, near), "source": arguments.strided(there.size, far)}
         count = arguments.elements(call, size, rooms)
-        elements = arguments.flat(here)
+        elements = arguments.rows(here)
 
         async def fetch() -> None:
             out = np.empty(count, here.dtype) if elements is None else elements[::near][:count]

@@ -729,8 +729,8 @@ LINES = {
         "array of two"
     ),
     MPI + "async def f(x, y, d): pass\n    MPI.Op.Create(f)": (
-        "conduit.errors.BadRequest: MPI.Op.Create: function=f is async, and an operator cannot wait; write `def op(inbuf, "
-        "inoutbuf, datatype)`, which makes inoutbuf, a buffer of bytes, of both"
+        "conduit.errors.BadRequest: MPI.Op.Create: function=f is async, and an operator cannot wait; write `def op("
+        "inbuf, inoutbuf, datatype)`, which makes inoutbuf, a buffer of bytes, of both"
     ),
     MPI + "await comm.Allreduce(b, b.copy(), MPI.Op.Create(lambda x, y, d: np.frombuffer(x) + np.frombuffer(y)))": (
         "conduit.errors.BadRequest: Op.Create: function=<lambda> returned a ndarray, which is not used; write `def op("
@@ -753,6 +753,14 @@ LINES = {
     EXTENDED + "import conduit\n    conduit.gasnet_mynode()": "conduit has no gasnet_mynode; write `x.rank`",
     EXTENDED + "import conduit\n    await conduit.barrier()": "barrier is of x: write `await x.barrier()`",
     EXTENDED + "await x.put_bulk(0, 0, b'a')": "Extended has no put_bulk; write `await x.put(dest, offset, data)`",
+    EXTENDED + "await x.gatherv(1)": (
+        "Extended has no gatherv; collectives take arrays of one shape of all ranks: pad them to the longest, and "
+        "exchange the lengths first"
+    ),
+    EXTENDED + "await x.all_to_all([[1], [1, 2]])": (
+        "conduit.errors.BadRequest: x.all_to_all: array is a list that is no array: its rows differ in length; pad "
+        "them to the longest, and exchange the lengths first"
+    ),
     EXTENDED + "await x.cas(0, 0, 1, 2)": (
         "Extended has no cas; write `await x.atomic(dtype).compare_swap(dest, offset, expected, new)`"
     ),

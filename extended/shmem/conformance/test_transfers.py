@@ -35,6 +35,33 @@ def test_puts_are_there_after_a_barrier(case: Case, nbi: bool) -> None:
     play(case, main)
 
 
+@pytest.mark.rule("S1")
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_elements_go_one_by_one_whatever_order_they_lie_in(case: Case, order: str) -> None:
+    """Puts of and gets into arrays of each order, and of none, against numpy's own assignment."""
+
+    async def main(pe: Any) -> None:
+        right = (pe.my_pe() + 1) % pe.n_pes()
+        wanted = np.arange(6).reshape(3, 2)
+        wide = np.zeros((6, 4), wanted.dtype)
+        for local in (wanted.copy(), np.asfortranarray(wanted), wide[::2, ::2]):
+            for nbi in (False, True):
+                there = await pe.zeros((3, 2), wanted.dtype, order)
+                local[...] = wanted
+                await (pe.put_nbi if nbi else pe.put)(there, local, right)
+                await pe.barrier_all()
+                assert np.array_equal(there, wanted)
+                local[...] = 0
+                await (pe.get_nbi if nbi else pe.get)(local, there, right)
+                await pe.quiet()
+                assert np.array_equal(local, wanted)
+                await pe.free(there)
+        first, second = await pe.zeros((2, 2), "i8", "C"), await pe.zeros((2, 2), "i8", "F")
+        refused(lambda: pe.sum_reduce(first, second), r"target lies in C order and source in Fortran order; give two ")
+
+    play(case, main)
+
+
 @pytest.mark.rule("S5")
 @pytest.mark.parametrize("nbi", [False, True])
 def test_gets_bring_what_is_there(case: Case, nbi: bool) -> None:
