@@ -59,7 +59,7 @@ def explain(name: str, error: CycloptsError) -> str:
         return f"conduit: {_no_command(name, error)}"
     text, remedy = _text(error)
     if name in _BY_WORD and isinstance(error, UnknownOptionError):
-        remedy = _without_option(error)
+        remedy = _without_option(error) or remedy
     own = _of_the_program(error) if name == "run" and isinstance(error, UnknownOptionError) else ""
     return f"conduit {name}: {text}; {remedy or f'see conduit {name} --help'}{own}"
 
@@ -104,6 +104,8 @@ def _text(error: CycloptsError) -> tuple[str, str]:
         case UnknownOptionError():
             word = error.token.keyword or error.token.value
             known = list(chain.from_iterable(argument.names for argument in error.argument_collection))
+            if word in known:  # behind --, where words are no options
+                return f"{word} stands behind --", "write it before that, or leave -- out"
             name = "--ranks" if word in _RANKS else _SHORT.get(word, "")
             return f"has no option {word}{f' (did you mean {name}?)' if name in known else like(word, known)}", ""
         case UnusedCliTokensError():

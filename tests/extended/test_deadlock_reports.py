@@ -341,3 +341,21 @@ def test_an_error_with_its_report_can_be_pickled():
         conduit.run(main, conduit="loggp")
     copy = pickle.loads(pickle.dumps(caught.value))
     assert (str(copy), copy.report) == (str(caught.value), caught.value.report)
+
+
+def test_who_calls_on_another_ranks_endpoint_is_told():
+    shared = []
+
+    async def main(ep):
+        shared.append(await Extended.attach(ep))
+        x = shared[-1]
+        await x.barrier()
+        x = shared[-1]
+        await x.all_reduce(x.rank)
+
+    with pytest.raises(conduit.Deadlock) as caught:
+        conduit.run(main, ranks=3)
+    assert str(caught.value).splitlines()[-1] == (
+        "others wait in calls of rank 2's endpoint: a global variable is one for all ranks; keep the endpoint, and what "
+        "is attached to it, in variables of main"
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import takewhile
 from types import CodeType, FrameType
@@ -130,10 +130,26 @@ def gather(
     modules = [_modules(own[id(life)]) for life in lives]
     counts = Counter(each for found in modules for each in found)
     several: _Shared = {each: {} for each, count in counts.items() if count > 1}
-    return [
+    records = [
         _rank(number, life, own[id(life)], blamed, interrupted, broken_off, several)
         for number, life in enumerate(lives)
     ]
+    for number, text in _of_others(lives):
+        records[number] = attrs.evolve(records[number], advice=(*records[number].advice, text))
+    return records
+
+
+def _of_others(lives: Sequence[Life]) -> Iterator[tuple[int, str]]:
+    """Yield the ranks a task of which waits in a call of another rank's endpoint, with what to do about that."""
+    for number, life in enumerate(lives):
+        for wait in life.rank.waits() if life.stage in (Stage.RUNNING, Stage.RETURNED) else ():
+            caller = wait.task.context.get(LIFE, None) if isinstance(wait.task, trio.lowlevel.Task) else None
+            if caller is not None and caller is not life and caller in lives:
+                yield (
+                    lives.index(caller),
+                    f"others wait in calls of rank {number}'s endpoint: a global variable is one for all ranks; keep "
+                    "the endpoint, and what is attached to it, in variables of main",
+                )
 
 
 def _rank(
