@@ -177,6 +177,8 @@ class _Durations(dict[int, int]):
         self.rate = rate
 
     def __missing__(self, nbytes: int) -> int:
+        if nbytes < 0:
+            raise ValueError(f"a link was to carry nbytes={nbytes}; pass 0 or more")
         took = self[nbytes] = -(-nbytes * PS_PER_S // self.rate)
         return took
 

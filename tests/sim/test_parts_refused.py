@@ -56,3 +56,10 @@ def test_how_late_a_lossy_route_is(wrong):
     route = Route([(Link(kernel, 10**8), 0)])
     with pytest.raises(ValueError, match=rf"^Lossy: late={re.escape(repr(wrong))} {TIME}$"):
         Lossy(route, 0, 0, 0.5, kernel.random("a"), late=wrong)
+
+
+def test_bytes_below_none():
+    kernel = Kernel()
+    route = Route([(Link(kernel, 10**8), 0)])
+    with pytest.raises(ValueError, match=r"^a link was to carry nbytes=-80; pass 0 or more$"):
+        route.carry(-80, 0, 0, print)
