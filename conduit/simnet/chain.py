@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from typing import Any, TypeAlias
 
-from conduit.errors import NetworkError
+from conduit.errors import ConduitError, NetworkError
 from conduit.sim import Cpu, Kernel
 from conduit.simnet.transport import Then
 from conduit.words import plain
@@ -91,7 +91,7 @@ class Chain:
         while getattr(steps.gi_yieldfrom, "gi_frame", None) is not None:
             steps = steps.gi_yieldfrom
         where = f"{steps.gi_code.co_filename}:{steps.gi_frame.f_lineno}"
-        return TypeError(
+        return ConduitError(
             f"Chain: {steps.__qualname__} yielded {plain(act)} at {where}, which cannot be called; yield "
             "partial(f, x), which the chain calls as f(x, done); f(x) would be called at once"
         )

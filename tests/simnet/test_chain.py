@@ -70,7 +70,7 @@ def test_an_act_that_is_called_and_not_given(monkeypatch, dev, steps, author, va
         monkeypatch.setattr("conduit.launch.simulated.sys", type("Sys", (), {"flags": flags}))
     sending(monkeypatch, steps)
     text = f"Chain: {author.__name__} yielded {value} at {__file__}:{line(author)}, which cannot be called; {WRITE}"
-    with pytest.raises(TypeError) as caught:
+    with pytest.raises(conduit.ConduitError) as caught:
         conduit.run(main, conduit="loggp")
     assert str(caught.value) == text
     assert caught.value.__context__ is None
