@@ -9,6 +9,7 @@ from conduit.commands.described import described, with_constants
 from conduit.commands.tables import grid, limits_text, print_options
 from conduit.contract import Conduit
 from conduit.launch.registry import find, parse_spec
+from conduit.words import many
 
 _SOURCE = 36
 """Columns that a source needs beside the rest of its row; where there is less room it stands below."""
@@ -56,8 +57,8 @@ def _constants(cls: type[Conduit]) -> None:
     else:
         print_table(console, grid(columns, rows, right=[1]))
     counts: Counter[str] = Counter(each.kind for each in cls.constants)
-    shares = ", ".join(f"{counts[kind]} {kind if counts[kind] == 1 else many}" for kind, many in _PLURALS.items())
-    console.print(f"{len(cls.constants)} constants: {shares}")
+    shares = ", ".join(f"{counts[kind]} {kind if counts[kind] == 1 else plural}" for kind, plural in _PLURALS.items())
+    console.print(f"{many(len(cls.constants), 'constant')}: {shares}")
 
 
 def _value(value: object) -> object:

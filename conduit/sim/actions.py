@@ -36,9 +36,13 @@ def rank_of(action: Any) -> int:
 
 
 def error_of(error: BaseException, action: Any) -> BaseException:
-    """Return what an event has raised; where nothing could be called, what to write instead."""
+    """Return what an event has raised; where nothing could be called, what to write instead.
+
+    The object of whose methods the event is one may know better, and say so by its `error_of_event`.
+    """
     if callable(action):
-        return error
+        explained = getattr(getattr(acting(action), "__self__", None), "error_of_event", None)
+        return error if explained is None else explained(error)
     return TypeError(
         f"an event is to call {action!r}; kernel.at(when, f, x) calls f(x) then, and kernel.at(when, f(x)) calls it "
         "now; `python -X dev -m conduit ...` shows the line that schedules it"

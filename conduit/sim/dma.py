@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from conduit.sim.kernel import Kernel
 from conduit.sim.link import Route
-from conduit.sim.units import PS_PER_S
+from conduit.sim.units import PS_PER_S, check_rate, check_ticks
 
 
 class DmaStream:
@@ -127,6 +127,9 @@ class DmaEngine:
         wire: gives the bytes on the links for a number of bytes transferred.
         name: for reports.
 
+    Raises:
+        ValueError: the set-up is no int from 0 on, or the rate none above 0.
+
     Attributes:
         begun: when the descriptor in work was taken, picoseconds, and its bytes.
     """
@@ -145,6 +148,8 @@ class DmaEngine:
         wire: Callable[[int], int],
         name: str = "DMA engine",
     ) -> None:
+        check_ticks("DmaEngine: setup_ps", setup_ps)
+        check_rate("DmaEngine: bytes_per_s", bytes_per_s)
         self.name = name
         self.begun = (0, 0)
         self.kernel = kernel

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, partial
+from functools import lru_cache, partial
 from itertools import accumulate
 from operator import attrgetter
 from typing import ClassVar, NamedTuple, TypeAlias
 
 from conduit.sim.kernel import FOREVER, Kernel
-from conduit.sim.units import PS_PER_S, seconds
+from conduit.sim.units import PS_PER_S, check_rate, check_ticks, seconds
 
 _RATE = attrgetter("bytes_per_s")
 
@@ -59,6 +59,9 @@ class Link:
         kernel: its clock and events.
         bytes_per_s: its rate.
         name: for reports.
+
+    Raises:
+        ValueError: the rate is no int above 0.
     """
 
     __slots__ = (
@@ -174,16 +177,22 @@ class _Durations(dict[int, int]):
         self.rate = rate
 
     def __missing__(self, nbytes: int) -> int:
+        if nbytes < 0:
+            raise ValueError(f"a link was to carry nbytes={nbytes}; pass 0 or more")
         took = self[nbytes] = -(-nbytes * PS_PER_S // self.rate)
         return took
 
 
-@cache
+@lru_cache(maxsize=None, typed=True)  # or a float would pass where an int that is as large has come before
 def durations(rate: int) -> Mapping[int, int]:
     """Return how many picoseconds each number of bytes takes at `rate` bytes per second, rounded up.
 
     A mapping that reckons what it is asked for the first time; the same one for all of a rate.
+
+    Raises:
+        ValueError: the rate is no int above 0.
     """
+    check_rate("Link: bytes_per_s", rate)
     return _Durations(rate)
 
 
@@ -198,6 +207,9 @@ class Delays:
     Args:
         delays: from the near end of each link to that of what follows it, picoseconds.
 
+    Raises:
+        ValueError: one is no int from 0 on.
+
     Attributes:
         after: how much later than the first the head gets to each link.
         latency: how much later it gets to the far end.
@@ -206,6 +218,10 @@ class Delays:
     __slots__ = ("after", "latency")
 
     def __init__(self, delays: Iterable[int]) -> None:
+        delays = tuple(delays)
+        if not {int}.issuperset(map(type, delays)) or min(delays, default=0) < 0:  # of most in one step
+            for number, delay in enumerate(delays):
+                check_ticks(f"Route: delay {number} of its hops", delay)
         *after, self.latency = accumulate(delays, initial=0)
         self.after = tuple(after)
 
@@ -215,6 +231,9 @@ class Route:
 
     Args:
         hops: the links, each with the delay to what follows it.
+
+    Raises:
+        ValueError: a delay is no int from 0 on.
 
     Attributes:
         links: the links.
@@ -231,8 +250,8 @@ class Route:
     """The methods that take links, called as `method(nbytes, head, ...)`."""
 
     def __init__(self, hops: Sequence[Hop]) -> None:
-        links = tuple(link for link, _ in hops)
-        self.lay(links, Delays(delay for _, delay in hops), slowest(links))
+        links, delays = zip(*hops, strict=True)
+        self.lay(links, Delays(delays), slowest(links))
 
     def lay(self, links: tuple[Link, ...], delays: Delays, slowest: Mapping[int, int]) -> None:
         """Lead over these links; what `__init__` does, for routes that share their delays and what takes longest."""

@@ -8,7 +8,7 @@ from random import Random
 from typing import Protocol
 
 from conduit.sim.kernel import Kernel
-from conduit.sim.units import US
+from conduit.sim.units import US, check_ticks
 
 
 class Carrier(Protocol):
@@ -35,6 +35,9 @@ class Lossy:
         stream: of random numbers, of this route alone: `kernel.random(name)`.
         late: how much later a second or a put off one arrives at most, picoseconds.
 
+    Raises:
+        ValueError: a probability is none, or `late` no int from 0 on.
+
     Attributes:
         lost, duplicated, reordered: how many were.
     """
@@ -58,6 +61,7 @@ class Lossy:
         for name, value in (("loss", loss), ("duplicate", duplicate), ("reorder", reorder)):
             if not 0 <= value <= 1:
                 raise ValueError(f"Lossy: {name}={value} is no probability; pass a number from 0 to 1")
+        check_ticks("Lossy: late", late)
         self.route = route
         self.loss = loss
         self.duplicate = duplicate

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-from conduit.sim.actions import name_of, rank_of
+from conduit.sim.actions import error_of, name_of, rank_of
 from conduit.sim.kernel import Kernel
 from conduit.words import is_a
 
@@ -127,4 +127,4 @@ class TracingKernel(Kernel):
         try:
             action(*args)
         except Exception as error:
-            self.fail(error, rank)
+            self.fail(error_of(error, action), rank)

@@ -15,6 +15,36 @@ def ps(seconds: float) -> int:
     return round(seconds * 1e12)
 
 
+def check_ticks(what: str, value: object) -> None:
+    """Refuse what is no number of picoseconds: times are added up as integers.
+
+    Args:
+        what: the class and its argument, as `HostModel: line_ps`.
+        value: what was given.
+
+    Raises:
+        ValueError: it is no int from 0 on.
+    """
+    if not isinstance(value, int) or value < 0:
+        raise ValueError(
+            f"{what}={value!r} is no int of picoseconds from 0 on; use conduit.sim.units.ps(seconds) or round"
+        )
+
+
+def check_rate(what: str, value: object) -> None:
+    """Refuse what is no rate that integers are divided by.
+
+    Args:
+        what: the class and its argument, as `Link: bytes_per_s`.
+        value: what was given.
+
+    Raises:
+        ValueError: it is no int above 0.
+    """
+    if not isinstance(value, int) or value <= 0:
+        raise ValueError(f"{what}={value!r} is no int of bytes per second above 0; pass one, as 10**8 or round(rate)")
+
+
 def seconds(ticks: int) -> float:
     """Return a time of `ticks` picoseconds in seconds."""
     return ticks / 1e12

@@ -17,12 +17,13 @@ step of the generator for each act, so sends without a payload are written as pl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any, TypeAlias
 
-from conduit.errors import NetworkError
+from conduit.errors import ConduitError, NetworkError
 from conduit.sim import Cpu, Kernel
 from conduit.simnet.transport import Then
+from conduit.words import plain
 
 Done: TypeAlias = Callable[..., object]
 Act: TypeAlias = Callable[[Done], object]
@@ -40,6 +41,7 @@ class Chain:
 
     Raises:
         NetworkError: what the first step raises; what a later one does ends the job.
+        TypeError: steps is no generator.
 
     Attributes:
         rank: its rank, for errors.
@@ -57,6 +59,13 @@ class Chain:
             self._act = next(steps)
         except StopIteration:  # without an act it ends in an event all the same, when what it charges is over
             kernel.call(max(cpu.free, kernel.now), then)
+        except TypeError:
+            if isinstance(steps, Iterator):
+                raise  # by its first step
+            raise TypeError(
+                f"Chain: steps={plain(steps)} is no generator; give what a method with a `yield` in it returns: "
+                "self.steps(arguments)"
+            ) from None
         else:
             kernel.call(max(cpu.free, kernel.now), self._begin)
 
@@ -72,6 +81,20 @@ class Chain:
 
     def _begin(self) -> None:
         self._act(self._done)
+
+    def error_of_event(self, error: BaseException) -> BaseException:
+        """Return what an event of this chain has raised; where its act cannot be called, what to yield instead."""
+        act: Any = self._act
+        if callable(act):
+            return error
+        steps: Any = self._steps
+        while getattr(steps.gi_yieldfrom, "gi_frame", None) is not None:
+            steps = steps.gi_yieldfrom
+        where = f"{steps.gi_code.co_filename}:{steps.gi_frame.f_lineno}"
+        return ConduitError(
+            f"Chain: {steps.__qualname__} yielded {plain(act)} at {where}, which cannot be called; yield "
+            "partial(f, x), which the chain calls as f(x, done); f(x) would be called at once"
+        )
 
     def _done(self, when: int, outcome: Any = None) -> None:
         if when > self._cpu.free:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from conduit.contract import Bytes, Message
+from conduit.contract import Bytes, Category, Message
 from conduit.errors import ConduitError
 from conduit.sim.memory import Buffer, Flat
 from conduit.simnet.port import SimulatedPort
@@ -21,12 +21,23 @@ class Ledger:
 
     Attributes:
         inside: the rank whose transport is being called, and which method; None in events.
+        cpus: of which class the CPUs of the ranks become, by the one that they are of.
     """
 
     def __init__(self) -> None:
         self.inside: tuple[int, str] | None = None
+        self.cpus: dict[Any, Any] = {}
         self._sent: dict[tuple[int, int, bool], int] = {}
         self._held: dict[tuple[int, int, int], str] = {}  # slots that are in use, by rank, peer and number
+
+    def touched(self, owner: int, what: str) -> None:
+        """Refuse what another rank's transport does at once to `owner`, and belongs into an event."""
+        if self.inside is not None and self.inside[0] != owner:
+            rank, method = self.inside
+            raise ConduitError(
+                f"rank {rank}, {method}: {what} of rank {owner} at once, ahead of its own clock; what touches "
+                "anything that is not the rank's own happens in an event: port.kernel.at(port.cpu.free, ...)"
+            )
 
     def sent(self, source: int, dest: int, message: Message) -> None:
         """Take note of a message that is sent."""
@@ -64,7 +75,9 @@ def check(port: SimulatedPort, ledger: Ledger) -> None:
     port.ledger = ledger
     port.memory = _Memory(port, port.memory)
     kind: Any = type(port.cpu)
-    port.cpu.__class__ = _checked_cpu(kind)
+    if kind not in ledger.cpus:
+        ledger.cpus[kind] = _checked_cpu(kind, ledger)
+    port.cpu.__class__ = ledger.cpus[kind]
 
 
 @cache
@@ -77,12 +90,15 @@ def _checked_transport(plain: Any) -> Any:
     return type(plain.__name__, (_CheckingTransport, plain), {"__module__": plain.__module__})
 
 
-@cache
-def _checked_cpu(plain: Any) -> Any:
-    """Return the class of a CPU that refuses to go back; one that is listened to tells what it does as ever."""
+def _checked_cpu(plain: Any, ledger: Ledger) -> Any:
+    """Return the class of a CPU that refuses to go back, and to be taken by others in a call.
+
+    One that is listened to tells what it does as ever.
+    """
     told: Any = plain.free
 
     def set_free(cpu: Any, when: int) -> None:
+        ledger.touched(cpu.rank, "took the CPU")
         if when < told.__get__(cpu) and when < cpu.kernel.now:  # what it has not come to may be taken back
             raise ConduitError(
                 f"rank {cpu.rank}: cpu.free={when} ps, which is past, now is {cpu.kernel.now} ps; a CPU's time does "
@@ -131,13 +147,7 @@ class _CheckingPort(SimulatedPort):
 
     def touched(self, what: str) -> None:
         """Refuse what another rank's transport does at once that belongs into an event."""
-        inside = self.ledger.inside
-        if inside is not None and inside[0] != self.rank:
-            rank, method = inside
-            raise ConduitError(
-                f"rank {rank}, {method}: {what} of rank {self.rank} at once, ahead of its own clock; what touches "
-                "anything that is not the rank's own happens in an event: port.kernel.at(port.cpu.free, ...)"
-            )
+        self.ledger.touched(self.rank, what)
 
     @property
     def segment(self) -> Bytes:
@@ -220,6 +230,11 @@ class _CheckingTransport(Transport):
         source = message.source
         if not isinstance(source, int) or not 0 <= source < len(self.port.hosts) or source == self.port.rank:
             raise ConduitError(f"{who} a message of source={message.source}; set it to the rank that has sent it")
+        if message.category is Category.MEDIUM and len(message.payload) != message.nbytes:
+            raise ConduitError(
+                f"{who} a medium message with {len(message.payload)} bytes of payload and nbytes={message.nbytes}; "
+                "give it the payload that was sent"
+            )
         ledger: Ledger = self.port.ledger
         if wrong := ledger.took(self.port.rank, message):
             raise ConduitError(f"{who} {wrong}: it was taken twice, or nobody has sent it")
@@ -229,6 +244,11 @@ class _CheckingTransport(Transport):
     def acquire(self, dest: int) -> Any | None:
         with self._in("acquire"):
             slot = super().acquire(dest)  # type: ignore[safe-super]
+        if slot is False:
+            raise ConduitError(
+                f"rank {self.port.rank}, {type(self).__name__}.acquire returned False, which is taken for a slot; "
+                "return None where none is free"
+            )
         if slot is not None and self.port.ledger.hand_out(self.port.rank, dest, slot):
             raise ConduitError(
                 f"rank {self.port.rank}, {type(self).__name__}.acquire: slot {slot} to rank {dest} is in use; the "

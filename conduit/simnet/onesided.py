@@ -19,7 +19,7 @@ from conduit.frames import awaited_frames
 from conduit.sim.trio_private import cancelled
 from conduit.simnet.operating import BeginChain, OperatingCall
 from conduit.simnet.port import SimulatedNetwork, SimulatedPort
-from conduit.simnet.transport import Then, refuse_async
+from conduit.simnet.transport import Then, refuse_not_plain
 
 Spans: TypeAlias = Sequence[tuple[int, int]]
 """Where some bytes are in a segment: the offset and size of each contiguous run."""
@@ -70,8 +70,8 @@ class Unit(ABC):
     """
 
     def __init_subclass__(cls) -> None:
-        """Refuse async methods, which nothing would await."""
-        refuse_async(cls, Unit, "unit")
+        """Refuse async methods and generators, which nothing would run."""
+        refuse_not_plain(cls, Unit, "unit")
         super().__init_subclass__()
 
     def __init__(self, port: OneSidedPort) -> None:

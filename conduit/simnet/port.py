@@ -36,6 +36,7 @@ from conduit.simnet.transport import LATER, Transport
 from conduit.simnet.unended import unended
 from conduit.simnet.untold import untold
 from conduit.simnet.waiting import Blocked, ForAllgather, ForPredicate, ForReturn, ForSlot
+from conduit.words import plain
 
 CALLS = 1000  # after that many calls of a rank siblings and signals get their turn (I3)
 REFUSED = 100  # likewise of a job that is ending: few, since what catches all that ends it must be told a hundred times
@@ -743,7 +744,7 @@ class SimulatedPort(Port):
             try:
                 reply = self.core.deliver(message)
             except Exception as error:
-                self.fail(error)
+                self.fail(error if isinstance(message, Message) else self._not_taken(message))
                 return
             if kernel.deadlines:  # the handler may have moved one
                 kernel.program_ran = True
@@ -758,6 +759,11 @@ class SimulatedPort(Port):
         if self._end is not None:
             self._end()
         self._after_pass()
+
+    def _not_taken(self, found: object) -> ConduitError:
+        """Return what is wrong with what a transport has given for a message."""
+        names = " or ".join(type(transport).__name__ for transport in self.transports)
+        return ConduitError(f"rank {self.rank}, {names}.take returned {plain(found)}; return a Message, None or LATER")
 
     def _take_in_turn(self) -> Message | None:
         """Return the next message, from each transport in turn so that none is starved."""

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from inspect import iscoroutinefunction
+from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction, signature
 from typing import Any, Protocol, TypeAlias
 
 from conduit.contract import Message, Unhandled, Wait
@@ -100,8 +100,12 @@ class TransportPort(Protocol):
         """Go on with a pass that a transport stopped by LATER."""
 
 
-def refuse_async(cls: type, base: type, what: str) -> None:
-    """Refuse a class that defines methods of another one as async.
+_SEVERAL = ("slots_in_use", "slot_holders", "unhandled", "statistics")
+"""What these return is looked at, and a generator is told as that."""
+
+
+def refuse_not_plain(cls: type, base: type, what: str) -> None:
+    """Refuse a class that defines methods of another one as async, or with a `yield`: calling them would do nothing.
 
     Args:
         cls: the class.
@@ -112,11 +116,21 @@ def refuse_async(cls: type, base: type, what: str) -> None:
         TypeError: it has one.
     """
     for name, method in vars(cls).items():
-        if iscoroutinefunction(method) and hasattr(base, name):
-            raise TypeError(
-                f"{cls.__name__}.{name} is async; a {what}'s methods are plain; what they begin goes on in events "
-                "(port.kernel.at)"
-            )
+        if not hasattr(base, name):
+            continue
+        if iscoroutinefunction(method) or isasyncgenfunction(method):
+            kind, remedy = "is async", "what they begin goes on in events (port.kernel.at)"
+        elif isgeneratorfunction(method) and name not in _SEVERAL:
+            last = next((last for last in ("then", "free") if last in signature(getattr(base, name)).parameters), "")
+            kind, remedy = "has a `yield` in it", "what they begin goes on in events (port.kernel.at)"
+            if last:
+                remedy = (
+                    "put the acts into a method of another name, and in this one write Chain(self.port.kernel, "
+                    f"self.port.cpu, self.steps(...), {last})"
+                )
+        else:
+            continue
+        raise TypeError(f"{cls.__name__}.{name} {kind}; a {what}'s methods are plain; {remedy}")
 
 
 class Transport(ABC):
@@ -134,8 +148,8 @@ class Transport(ABC):
     miss_ps: int
 
     def __init_subclass__(cls) -> None:
-        """Refuse async methods: a coroutine would be taken for what they return."""
-        refuse_async(cls, Transport, "transport")
+        """Refuse async methods and generators: a coroutine would be taken for what they return."""
+        refuse_not_plain(cls, Transport, "transport")
         super().__init_subclass__()
         look_at_returned(cls, {"statistics": COUNTS})
 

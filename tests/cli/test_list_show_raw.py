@@ -66,6 +66,11 @@ def test_show_lists_constants_with_sources_and_counts_them(command, toy):
     assert out.rstrip().endswith("4 constants: 1 fact, 1 anchor, 2 assumed")
 
 
+def test_show_counts_one_constant(command, toy, monkeypatch):
+    monkeypatch.setattr(Toy, "constants", Toy.constants[2:3])
+    assert command("show", "toy").out.rstrip().endswith("\n1 constant: 0 facts, 0 anchors, 1 assumed")
+
+
 def test_show_takes_a_spec_because_limits_depend_on_options(command, toy):
     assert "medium 1000, " in command("show", "toy:max_medium=1000").out
 

@@ -10,7 +10,7 @@ import conduit
 from conduit.contract import Constant, Limits, RawTable
 from conduit.launch import registry
 from conduit.options import SimOptions, option
-from conduit.simnet import HostModel, Transport
+from conduit.simnet import HostModel, Transport, Unit
 from conduit.simnet.constants import bytes_per_s, ps
 from conduits.loggp import Loggp
 from conduits.loggp.port import LoggpTransport
@@ -185,6 +185,56 @@ def test_a_method_of_a_transport_that_is_async(name):
         TypeError, match=rf"^Slow\.{name} is async; a transport's methods are plain; what they begin goes on in"
     ):
         type("Slow", (LoggpTransport,), {name: method})
+
+
+def test_a_method_of_a_transport_that_is_an_async_generator():
+    async def method(self, *args):
+        yield
+
+    with pytest.raises(
+        TypeError, match=r"^Slow\.take is async; a transport's methods are plain; what they begin goes on"
+    ):
+        type("Slow", (LoggpTransport,), {"take": method})
+
+
+def yielding(self, *args):
+    yield
+
+
+@pytest.mark.parametrize(
+    ("base", "what", "name", "last"),
+    [
+        (LoggpTransport, "transport", "send_request", "then"),
+        (LoggpTransport, "transport", "send_reply", "then"),
+        (Unit, "unit", "put", "free"),
+        (Unit, "unit", "get", "free"),
+        (Unit, "unit", "atomic", "free"),
+        (Unit, "unit", "fence", "free"),
+        (Unit, "unit", "quiet", "free"),
+    ],
+)
+def test_a_method_that_begins_a_chain_and_is_a_generator(base, what, name, last):
+    with pytest.raises(TypeError) as caught:
+        type("Slow", (base,), {name: yielding})
+    assert str(caught.value) == (
+        f"Slow.{name} has a `yield` in it; a {what}'s methods are plain; put the acts into a method of another name, "
+        f"and in this one write Chain(self.port.kernel, self.port.cpu, self.steps(...), {last})"
+    )
+
+
+@pytest.mark.parametrize("name", ["take", "acquire", "begin_pass", "end_pass", "close"])
+def test_another_method_of_a_transport_that_is_a_generator(name):
+    with pytest.raises(TypeError) as caught:
+        type("Slow", (LoggpTransport,), {name: yielding})
+    assert str(caught.value) == (
+        f"Slow.{name} has a `yield` in it; a transport's methods are plain; what they begin goes on in events "
+        "(port.kernel.at)"
+    )
+
+
+@pytest.mark.parametrize("name", ["work", "slots_in_use", "steps"])
+def test_what_may_be_a_generator_or_is_told_in_reports(name):
+    type("Slow", (LoggpTransport,), {name: yielding})
 
 
 def test_costs_of_a_host_that_are_no_whole_picoseconds():

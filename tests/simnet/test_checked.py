@@ -55,6 +55,23 @@ def early(s, dest, slot, message, then):
     send(s, dest, slot, message, then)
 P.send = P.send_request = early
 """
+CPU_OF_ANOTHER = """
+send = P.send
+def early(s, dest, slot, message, then):
+    s.port.conduit.ports[dest].cpu.charge(5)
+    send(s, dest, slot, message, then)
+P.send = P.send_request = early
+"""
+CUT = """
+take = P.take
+def cut(self):
+    message = take(self)
+    if message is not None:
+        message.word, message.payload, message.nbytes = message.word | 1 << 9, b"ab", 5
+    return message
+P.take = cut
+"""
+NO_SLOT = "P.acquire = lambda s, d: False"
 OUTSIDE = "take = P.take\nP.take = lambda s: (s.port.memory.write(1 << 30, b'12'), take(s))[1]"
 LATER_AGAIN = """
 send = P.send
@@ -92,6 +109,20 @@ def run(mutant, *flags):
             r"LoggpTransport\.send_request: took the segment of rank [01] at once, ahead of its own clock; what",
         ),
         (
+            CPU_OF_ANOTHER,
+            r"rank [01], LoggpTransport\.send_request: took the CPU of rank [01] at once, ahead of its own clock; what "
+            r"touches anything that is not the rank's own happens in an event: port\.kernel\.at\(port\.cpu\.free, ",
+        ),
+        (
+            CUT,
+            r"rank [01], LoggpTransport\.take returned a medium message with 2 bytes of payload and nbytes=5; give it "
+            r"the payload that was sent",
+        ),
+        (
+            NO_SLOT,
+            r"rank [01], LoggpTransport\.acquire returned False, which is taken for a slot; return None where none is",
+        ),
+        (
             OUTSIDE,
             r"port\.memory\.write of rank [01]: 2 bytes at 1073741824 are not inside the \d+ bytes of port\.memory; "
             r"write where the message says, `message\.offset`",
@@ -108,6 +139,9 @@ def run(mutant, *flags):
         "back",
         "called",
         "another's",
+        "another's CPU",
+        "cut",
+        "no slot",
         "outside",
         "resumes",
     ],
@@ -180,7 +214,9 @@ def test_what_take_returns_beside_a_message_is_found_without_the_checker_too():
     """Where nothing has arrived it is an empty queue: neither None nor LATER."""
     done = run(FALSE)
     assert done.returncode
-    assert "'collections.deque' object has no attribute 'word'" in done.stderr, done.stderr[-2000:]
+    told = "LoggpTransport.take returned deque([]); return a Message, None or LATER"
+    assert told in done.stderr, done.stderr[-2000:]
+    assert "no attribute" not in done.stderr
 
 
 MIXED = """
