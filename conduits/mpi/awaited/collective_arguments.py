@@ -24,7 +24,7 @@ _Divided = Callable[..., VectorBuffer]
 """`equal_parts`, or `parts`."""
 
 
-class Chosen(NamedTuple):
+class ChosenAlgorithm(NamedTuple):
     """The algorithm that a call is done by.
 
     Attributes:
@@ -47,7 +47,7 @@ def root_of(comm: CommBase, call: str, root: Any) -> int:
     return number
 
 
-def algorithm_of(comm: CommBase, call: str, name: Any, op: ReductionOp | None = None) -> Chosen:
+def algorithm_of(comm: CommBase, call: str, name: Any, op: ReductionOp | None = None) -> ChosenAlgorithm:
     """Return the algorithm of a name, or the usual one where it is empty.
 
     Raises:
@@ -68,7 +68,7 @@ def algorithm_of(comm: CommBase, call: str, name: Any, op: ReductionOp | None = 
             f"Comm.{call}: algorithm={name!r} changes the order of operands, and op={op.name} does not commute; use "
             f"{', '.join(fits)}"
         )
-    return Chosen(name, found[name].run)
+    return ChosenAlgorithm(name, found[name].run)
 
 
 def _grouped(comm: CommBase, algorithm: CollAlgorithm) -> bool:

@@ -55,7 +55,7 @@ class Given(NamedTuple):
     algorithm: str = ""
 
 
-class Difference(NamedTuple):
+class CallDifference(NamedTuple):
     """What two ranks have given a call that has to be the same.
 
     Attributes:
@@ -210,7 +210,7 @@ def in_its_place(place: RequestPlace, rank: int, name: str) -> str:
     )
 
 
-def difference(mine: Given, first: Given) -> Difference | None:
+def difference(mine: Given, first: Given) -> CallDifference | None:
     """Return what is to be the same of two ranks' call and is not; sizes are another matter.
 
     Args:
@@ -218,13 +218,13 @@ def difference(mine: Given, first: Given) -> Difference | None:
         first: what the other is given.
     """
     if mine.root != first.root:
-        return Difference(ErrorClass.ERR_ROOT, f"root={mine.root}", f"root={first.root}")
+        return CallDifference(ErrorClass.ERR_ROOT, f"root={mine.root}", f"root={first.root}")
     if mine.op != first.op:
-        return Difference(ErrorClass.ERR_OP, f"op={mine.op}", f"op={first.op}")
+        return CallDifference(ErrorClass.ERR_OP, f"op={mine.op}", f"op={first.op}")
     if mine.elements.differ(first.elements):
-        return Difference(ErrorClass.ERR_TYPE, f"elements of {mine.elements.name}", first.elements.name)
+        return CallDifference(ErrorClass.ERR_TYPE, f"elements of {mine.elements.name}", first.elements.name)
     if mine.algorithm != first.algorithm:
-        return Difference(ErrorClass.ERR_ARG, f"algorithm={mine.algorithm!r}", f"algorithm={first.algorithm!r}")
+        return CallDifference(ErrorClass.ERR_ARG, f"algorithm={mine.algorithm!r}", f"algorithm={first.algorithm!r}")
     return None
 
 

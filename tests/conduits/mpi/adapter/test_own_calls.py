@@ -121,6 +121,13 @@ def test_of_what_may_be_right_a_later_difference_is_found():
     assert len(warnings([any_, floats], [floats, longs])[1]) == 1
 
 
+def test_data_that_are_moved_are_looked_at_in_so_many_calls():
+    """The ranks may have meant what differs: it is not worth a long end of a long job."""
+    floats, longs = (("Bcast", 8, 0, -1, "", each) for each in (FLOATS, LONGS))
+    assert len(warnings([BARRIER] * 9_999 + [floats], [BARRIER] * 9_999 + [longs])[1]) == 1
+    assert warnings([BARRIER] * 10_000 + [floats], [BARRIER] * 10_000 + [longs]) == [[], []]
+
+
 def test_a_call_that_some_have_not_made():
     said = warnings([BARRIER], [BARRIER, ("Reduce", 8, 2, -1)], [BARRIER])
     assert said == [
