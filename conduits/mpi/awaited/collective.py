@@ -57,7 +57,7 @@ def _size(data: memoryview | Blocks | None) -> int:
 def _combined(operand: Span | None, op: ReductionOp, algorithm: str, root: int | None = None) -> Given:
     """Return what is compared of a reduction."""
     assert operand is not None
-    return Given(len(operand.view), root, op.compared, combined(operand.datatype), algorithm)
+    return Given(len(operand.view), root, op.compared, combined(operand), algorithm)
 
 
 def _barrier(call: str) -> Any:

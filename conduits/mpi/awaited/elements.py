@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from conduits.mpi.awaited.buffers import Span, VectorBuffer
-from conduits.mpi.awaited.datatypes import Datatype
 from conduits.mpi.awaited.same_calls import ANY_ELEMENTS, Elements
 from conduits.mpi.errors import ErrorClass, MpiError
 
@@ -22,8 +21,11 @@ _OF_DTYPES = {"i": _INTEGER, "u": _INTEGER, "f": _FLOATING, "c": _FLOATING}
 _OF_GROUPS = {"integer": _INTEGER, "floating point": _FLOATING, "complex": _FLOATING}
 
 
-def combined(datatype: Datatype) -> Elements:
-    """Return what is compared of operands: MPI.INT and MPI.INT32_T are the same."""
+def combined(operand: Span) -> Elements:
+    """Return what is compared of operands: MPI.INT and MPI.INT32_T are the same, and none are as any."""
+    if not operand.count:
+        return ANY_ELEMENTS
+    datatype = operand.datatype
     return Elements(datatype.name if datatype.is_pair else datatype.dtype.str, datatype.name)
 
 

@@ -199,6 +199,10 @@ def test_integers_of_one_size_and_another_sign_are_let_be():
 
 def test_of_no_data_it_does_not_matter_what_they_are():
     run(
+        lambda comm: comm.Allreduce(np.zeros(0), np.zeros(0)),
+        lambda comm: comm.Allreduce(zeros(LONGS, 0), zeros(LONGS, 0)),
+    )
+    run(
         lambda comm: comm.Gatherv(np.zeros(0), [zeros(LONGS), [0, 2]]),
         lambda comm: comm.Gatherv(zeros(LONGS), None),
     )
