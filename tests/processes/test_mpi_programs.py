@@ -627,6 +627,7 @@ def test_structured_arrays_are_pairs_where_the_program_says_so(shell):
 
 LOST = """
 import numpy as np
+from conduits.mpi import MPI
 
 api = "mpi"
 
@@ -646,12 +647,21 @@ async def main(comm, what):
         await other.Allreduce(mine[: 4 if first else 2], result[: 4 if first else 2])
     if what == "roots":
         await comm.Bcast(mine, 0 if first else 1)
+    if what == "operators":
+        await comm.Reduce(mine, result, MPI.SUM if first else MPI.MAX)
+    if what == "operands":
+        await comm.Exscan(*((mine, result) if first else (mine.astype(int), result.astype(int))))
+    if what == "elements":
+        await comm.Gather(mine.astype(int), np.zeros(12) if comm.rank else np.zeros(12, int))
+        await comm.Bcast(mine if first else result.astype(int) if comm.rank == 1 else bytearray(32))
     if what == "order":
         await (comm if first else other).Barrier()
     if what == "none":
         await comm.Allreduce(mine, result)
         await other.Gatherv(mine[: comm.rank], [result, [0, 1, 2]] if first else None)
         await comm.Sendrecv(mine, (comm.rank + 1) % 3, 5, result, (comm.rank - 1) % 3, 5)
+        await comm.Bcast(mine if first else bytearray(32))
+        await comm.Bcast(mine.view(np.int64) if first else [result, MPI.INT64_T])
 """
 
 
@@ -695,6 +705,24 @@ def test_collective_calls_that_differ_are_told_when_the_job_is_over(shell):
     assert warnings == [
         f"warning from rank 1: Comm.Bcast at {line}: root=1, but rank 0 has called it with root=0 at {line}; give the "
         f"same on all ranks of MPI_COMM_WORLD{undefined}"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("what", "call", "said"),
+    [
+        ("operators", "Reduce", "op=MPI_MAX, but rank 0 has called it with op=MPI_SUM"),
+        ("operands", "Exscan", "elements of MPI_LONG, but rank 0 has called it with MPI_DOUBLE"),
+        ("elements", "Bcast", "elements of MPI_LONG, but rank 0 has called it with MPI_DOUBLE"),
+    ],
+)
+def test_operators_and_elements_that_differ_are_told_when_the_job_is_over(shell, what, call, said):
+    done, warnings, at = lost(shell, what)
+    assert done.status == 0, done.err
+    line = at({"elements": "Bcast(mine if first else result"}.get(what, call))
+    assert warnings == [
+        f"warning from rank 1: Comm.{call} at {line}: {said} at {line}; give the same on all ranks of MPI_COMM_WORLD; "
+        "MPI says nothing of it, and results may be wrong"
     ]
 
 

@@ -9,19 +9,30 @@ from __future__ import annotations
 import pickle
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 from zlib import crc32
 
 import attrs
 
 from conduits.mpi.awaited.process import RequestPlace
-from conduits.mpi.awaited.same_calls import OF_SOME, CallPart, Given, all_do, in_its_place, not_by_all, other_root
+from conduits.mpi.awaited.same_calls import (
+    OF_SOME,
+    CallPart,
+    Given,
+    all_do,
+    difference,
+    given_otherwise,
+    in_its_place,
+    not_by_all,
+)
 
 _EQUAL = ("Bcast", "Reduce", "Allreduce", "Scan", "Exscan")
 """Calls of which every rank gives or gets the same number of bytes."""
 _MOST = 1 << 20
 """Calls of a communicator that are kept, 4 MB; of later ones it is known alone that they differ."""
+_FEW = 10_000
+"""Calls that are looked at where only the elements of moved data differ, which may be right: bytes on one rank."""
 
 
 class _Call(NamedTuple):
@@ -29,18 +40,17 @@ class _Call(NamedTuple):
 
     Attributes:
         place: its name and line.
-        root: what it is given, None where it has none.
-        nbytes: what all ranks are to have alike, None where they need not.
+        given: to it, without the bytes where they need not be the same.
     """
 
     place: RequestPlace
-    root: int | None
-    nbytes: int | None
+    given: Given
 
     @property
-    def compared(self) -> tuple[str, int | None, int | None]:
-        """What is to be the same on all ranks."""
-        return self.place.call, self.root, self.nbytes
+    def compared(self) -> tuple[object, ...]:
+        """What is to be the same on all ranks; not the elements of data that are only moved, which may be any."""
+        nbytes, root, op, elements, algorithm = self.given
+        return self.place.call, nbytes, root, op, algorithm, elements.kind if op else ""
 
 
 @attrs.define
@@ -51,10 +61,11 @@ class _Made:
         group: whose it is, ranks in the world.
         name: of the communicator.
         kinds: the calls that differ, each with its number.
-        compared: what is compared of each of them, as bytes.
+        compared: what is compared of each of them, as bytes, and what their elements are.
         order: their numbers, in the order of the calls.
         count: how many there are.
         checksum: of what is compared of all of them.
+        elements: a checksum of what their elements are.
         of_name: how often each was called.
         last: the last one's name.
     """
@@ -62,10 +73,11 @@ class _Made:
     group: Sequence[int]
     name: str
     kinds: dict[_Call, int] = attrs.Factory(dict)
-    compared: list[bytes] = attrs.Factory(list)
+    compared: list[tuple[bytes, bytes]] = attrs.Factory(list)
     order: array[int] = attrs.Factory(lambda: array("I"))
     count: int = 0
     checksum: int = 0
+    elements: int = 0
     of_name: Counter[str] = attrs.Factory(Counter)
     last: str = ""
 
@@ -74,18 +86,20 @@ class _Made:
         number = self.kinds.get(call)
         if number is None:
             number = self.kinds[call] = len(self.kinds)
-            self.compared.append(repr(call.compared).encode())
+            self.compared.append((repr(call.compared).encode(), f"{call.given.elements.kind};".encode()))
         if self.count < _MOST:
             self.order.append(number)
         self.count += 1
-        self.checksum = crc32(self.compared[number], self.checksum)
+        compared, elements = self.compared[number]
+        self.checksum = crc32(compared, self.checksum)
+        self.elements = crc32(elements, self.elements)
         self.last = call.place.call
         self.of_name[self.last] += 1
 
-    def calls(self) -> list[_Call]:
-        """Return them in order, as far as they are kept."""
+    def calls(self, most: int) -> list[_Call]:
+        """Return them in order, as far as they are kept, the first `most` of them."""
         kinds = list(self.kinds)
-        return [kinds[number] for number in self.order]
+        return [kinds[number] for number in self.order[:most]]
 
 
 class OwnCalls:
@@ -102,7 +116,7 @@ class OwnCalls:
             made = self._made.get((context, group[0]))
             if made is None:
                 made = self._made[context, group[0]] = _Made(group, name)
-            made.add(_Call(RequestPlace.here(call), given.root, given.nbytes if _base(call) in _EQUAL else None))
+            made.add(_Call(RequestPlace.here(call), given if _base(call) in _EQUAL else given._replace(nbytes=0)))
 
     def parts(self) -> Iterator[CallPart]:
         """Yield this rank's parts in the calls, those of each name by themselves: others may have made other calls."""
@@ -124,19 +138,19 @@ class OwnCalls:
             gather: gives bytes to all ranks and returns theirs.
         """
         own = {
-            key: (made.count, made.checksum, None if len(made.group) == size else tuple(made.group))
+            key: (made.count, made.checksum, made.elements, None if len(made.group) == size else tuple(made.group))
             for key, made in self._made.items()
         }
         told = list(map(pickle.loads, gather(pickle.dumps(own))))
-        groups = {key: group or tuple(range(size)) for each in told for key, (_, _, group) in each.items()}
-        differ = [
-            key
-            for key, group in sorted(groups.items())
-            if len({told[member].get(key, (0, 0, None))[:2] for member in group}) > 1
-        ]
+        groups = {key: group or tuple(range(size)) for each in told for key, (*_, group) in each.items()}
+        differ = {}  # how many of the calls to look at
+        for key, group in sorted(groups.items()):
+            sums = {told[member].get(key, (0, 0, 0, None))[:3] for member in group}
+            if len(sums) > 1:
+                differ[key] = _FEW if len({each[:2] for each in sums}) == 1 else _MOST
         if not differ:
             return
-        calls = {key: self._made[key].calls() for key in differ if key in self._made}
+        calls = {key: self._made[key].calls(most) for key, most in differ.items() if key in self._made}
         of_all = list(map(pickle.loads, gather(pickle.dumps(calls))))
         for key in differ:
             if key in self._made:
@@ -155,24 +169,34 @@ class OwnCalls:
                 if rank == one:
                     yield not_by_all(made[one].place, name, list(made), group)
                 return
-            other = next((member for member in group if made[member].compared != made[one].compared), None)
-            if other is not None:
+            pair = _pair(made)
+            if pair is not None:
+                one, other = pair
                 if rank == other:
                     yield _differs(made[other], made[one], one, name)
                 return
+
+
+def _pair(made: Mapping[int, _Call]) -> tuple[int, int] | None:
+    """Return the first two ranks whose calls differ; what elements are is compared with the first that says it."""
+    first = next(iter(made))
+    typed = next((member for member, call in made.items() if call.given.elements.kind), first)
+    for member, call in made.items():
+        if call.compared != made[first].compared:
+            return first, member
+        if call.given.elements.differ(made[typed].given.elements):
+            return typed, member
+    return None
 
 
 def _differs(mine: _Call, first: _Call, rank: int, name: str) -> str:
     place = mine.place
     if first.place.call != place.call:
         what = in_its_place(first.place, rank, name)
-    elif first.root != mine.root:
-        what = other_root(mine.root, first.place, first.root, rank, name)
+    elif (found := difference(mine.given, first.given)) is not None:
+        what = given_otherwise(found.mine, first.place, found.first, rank, name)
     else:
-        what = (
-            f"{mine.nbytes} bytes, but rank {rank} has called it with {first.nbytes} at {first.place.file}:"
-            f"{first.place.line}; give the same on all ranks of {name}"
-        )
+        what = given_otherwise(f"{mine.given.nbytes} bytes", first.place, str(first.given.nbytes), rank, name)
     return f"Comm.{place.call} at {place.file}:{place.line}: {what}; MPI says nothing of it, and results may be wrong"
 
 

@@ -23,10 +23,11 @@ from conduits.mpi.awaited.collective_arguments import (
     rooted,
     scattered_operands,
 )
+from conduits.mpi.awaited.elements import combined, moved
 from conduits.mpi.awaited.operators import SUM, ReductionOp
 from conduits.mpi.awaited.process import Process
 from conduits.mpi.awaited.request import Request
-from conduits.mpi.awaited.same_calls import all_do
+from conduits.mpi.awaited.same_calls import Given, all_do
 from conduits.mpi.collectives.blocks import Blocks
 from conduits.mpi.collectives.channel import CollectiveChannel, Steps
 from conduits.mpi.errors import ErrorClass, MpiError
@@ -39,26 +40,31 @@ class Beginning(NamedTuple):
 
     Attributes:
         begin: takes a channel, and returns the steps of an algorithm.
-        nbytes: what this rank gives or, where it gives nothing, gets.
-        root: what the call is given as it, None where it has none.
+        given: what is compared of the call.
     """
 
     begin: Callable[[CollectiveChannel], Steps]
-    nbytes: int
-    root: int | None = None
+    given: Given
 
 
-def _size(data: memoryview | Blocks | Span | None) -> int:
+def _size(data: memoryview | Blocks | None) -> int:
     """Return how many bytes are meant."""
     if isinstance(data, Blocks):
         return sum(size for _, size in data.places)
-    return 0 if data is None else len(data.view if isinstance(data, Span) else data)
+    return 0 if data is None else len(data)
+
+
+def _combined(operand: Span | None, op: ReductionOp, algorithm: str, root: int | None = None) -> Given:
+    """Return what is compared of a reduction."""
+    assert operand is not None
+    return Given(len(operand.view), root, op.compared, combined(operand), algorithm)
 
 
 def _barrier(call: str) -> Any:
     def check(self: Collective, algorithm: str = "") -> tuple[Any, ...]:
         self._alive(call)
-        return self, Beginning(algorithm_of(self, call, algorithm).run, 0)
+        chosen = algorithm_of(self, call, algorithm)
+        return self, Beginning(chosen.run, Given(0, algorithm=chosen.name))
 
     return check
 
@@ -68,8 +74,9 @@ def _bcast(call: str) -> Any:
         chief = root_of(self, call, root)
         writable = self.Get_rank() != chief
         data = span(given(buf, call, "buf", in_place=False), f"Comm.{call}: buf", writable=writable)
-        chosen = algorithm_of(self, call, algorithm).run
-        return self, Beginning(lambda channel: chosen(channel, data.view, chief), len(data.view), chief)
+        name, run = algorithm_of(self, call, algorithm)
+        compared = Given(len(data.view), chief, elements=moved(data), algorithm=name)
+        return self, Beginning(lambda channel: run(channel, data.view, chief), compared)
 
     return check
 
@@ -79,9 +86,10 @@ def _scatter(call: str, divided: Any) -> Any:
         self: Collective, sendbuf: Any, recvbuf: Any, root: int = 0, algorithm: str = ""
     ) -> tuple[Any, ...]:  # fmt: skip
         chief = root_of(self, call, root)
-        blocks, mine = rooted(self, call, sendbuf, recvbuf, chief, divided, gathers=False)
-        chosen = algorithm_of(self, call, algorithm).run
-        return self, Beginning(lambda channel: chosen(channel, blocks, mine, chief), _size(blocks or mine), chief)
+        blocks, mine, elements = rooted(self, call, sendbuf, recvbuf, chief, divided, gathers=False)
+        name, run = algorithm_of(self, call, algorithm)
+        compared = Given(_size(blocks or mine), chief, elements=elements, algorithm=name)
+        return self, Beginning(lambda channel: run(channel, blocks, mine, chief), compared)
 
     return check
 
@@ -91,29 +99,31 @@ def _gather(call: str, divided: Any) -> Any:
         self: Collective, sendbuf: Any, recvbuf: Any, root: int = 0, algorithm: str = ""
     ) -> tuple[Any, ...]:  # fmt: skip
         chief = root_of(self, call, root)
-        blocks, mine = rooted(self, call, recvbuf, sendbuf, chief, divided, gathers=True)
-        chosen = algorithm_of(self, call, algorithm).run
+        blocks, mine, elements = rooted(self, call, recvbuf, sendbuf, chief, divided, gathers=True)
+        name, run = algorithm_of(self, call, algorithm)
         nbytes = _size(blocks.one(chief) if blocks is not None else mine)
-        return self, Beginning(lambda channel: chosen(channel, mine, blocks, chief), nbytes, chief)
+        compared = Given(nbytes, chief, elements=elements, algorithm=name)
+        return self, Beginning(lambda channel: run(channel, mine, blocks, chief), compared)
 
     return check
 
 
 def _allgather(call: str, divided: Any) -> Any:
     def check(self: Collective, sendbuf: Any, recvbuf: Any, algorithm: str = "") -> tuple[Any, ...]:
-        mine, blocks = collected(self, call, sendbuf, recvbuf, divided)
-        chosen = algorithm_of(self, call, algorithm).run
-        nbytes = len(blocks.one(self.Get_rank()))
-        return self, Beginning(lambda channel: staging.collected(channel, chosen, mine, blocks), nbytes)
+        mine, blocks, elements = collected(self, call, sendbuf, recvbuf, divided)
+        name, run = algorithm_of(self, call, algorithm)
+        compared = Given(len(blocks.one(self.Get_rank())), elements=elements, algorithm=name)
+        return self, Beginning(lambda channel: staging.collected(channel, run, mine, blocks), compared)
 
     return check
 
 
 def _alltoall(call: str, divided: Any) -> Any:
     def check(self: Collective, sendbuf: Any, recvbuf: Any, algorithm: str = "") -> tuple[Any, ...]:
-        out, into = exchanged(self, call, sendbuf, recvbuf, divided)
-        chosen = algorithm_of(self, call, algorithm).run
-        return self, Beginning(lambda channel: staging.exchanged(channel, chosen, out, into), _size(out or into))
+        out, into, elements = exchanged(self, call, sendbuf, recvbuf, divided)
+        name, run = algorithm_of(self, call, algorithm)
+        compared = Given(_size(out or into), elements=elements, algorithm=name)
+        return self, Beginning(lambda channel: staging.exchanged(channel, run, out, into), compared)
 
     return check
 
@@ -123,9 +133,10 @@ def _reduce(
 ) -> tuple[Any, ...]:
     chief = root_of(self, "Reduce", root)
     mine, into, operator = operands(self, "Reduce", sendbuf, recvbuf, op, result=self.Get_rank() == chief)
-    chosen = algorithm_of(self, "Reduce", algorithm, operator).run
+    name, run = algorithm_of(self, "Reduce", algorithm, operator)
     return self, Beginning(
-        lambda channel: staging.reduced(channel, chosen, mine, into, operator, chief), _size(mine or into), chief
+        lambda channel: staging.reduced(channel, run, mine, into, operator, chief),
+        _combined(mine or into, operator, name, chief),
     )
 
 
@@ -134,9 +145,9 @@ def _allreduce(call: str) -> Any:
         self: Collective, sendbuf: Any, recvbuf: Any, op: ReductionOp = SUM, algorithm: str = ""
     ) -> tuple[Any, ...]:
         mine, into, operator = operands(self, call, sendbuf, recvbuf, op)
-        chosen = algorithm_of(self, call, algorithm, operator).run
+        name, run = algorithm_of(self, call, algorithm, operator)
         return self, Beginning(
-            lambda channel: staging.reduced(channel, chosen, mine, into, operator), _size(mine or into)
+            lambda channel: staging.reduced(channel, run, mine, into, operator), _combined(mine or into, operator, name)
         )
 
     return check
@@ -150,9 +161,10 @@ def _scan(call: str) -> Any:
     ) -> tuple[Any, ...]:
         mine, into, operator = operands(self, call, sendbuf, recvbuf, op)
         assert into is not None
-        chosen = algorithm_of(self, call, algorithm, operator).run
+        name, run = algorithm_of(self, call, algorithm, operator)
         return self, Beginning(
-            lambda channel: staging.scanned(channel, chosen, mine, into, operator, own), _size(mine or into)
+            lambda channel: staging.scanned(channel, run, mine, into, operator, own),
+            _combined(mine or into, operator, name),
         )
 
     return check
@@ -163,10 +175,10 @@ def _reduce_scatter_block(
 ) -> tuple[Any, ...]:
     call = "Reduce_scatter_block"
     operand, into, counts, operator = scattered_operands(self, call, sendbuf, recvbuf, None, op, equal=True)
-    chosen = algorithm_of(self, call, algorithm, operator).run
+    name, run = algorithm_of(self, call, algorithm, operator)
     return self, Beginning(
-        lambda channel: staging.reduced_scattered(channel, chosen, operand, into, counts, operator, call),
-        len(operand.view),
+        lambda channel: staging.reduced_scattered(channel, run, operand, into, counts, operator, call),
+        _combined(operand, operator, name),
     )
 
 
@@ -176,10 +188,10 @@ def _reduce_scatter(
 ) -> tuple[Any, ...]:  # fmt: skip
     call = "Reduce_scatter"
     operand, into, counts, operator = scattered_operands(self, call, sendbuf, recvbuf, recvcounts, op, equal=False)
-    chosen = algorithm_of(self, call, algorithm, operator).run
+    name, run = algorithm_of(self, call, algorithm, operator)
     return self, Beginning(
-        lambda channel: staging.reduced_scattered(channel, chosen, operand, into, counts, operator, call),
-        len(operand.view),
+        lambda channel: staging.reduced_scattered(channel, run, operand, into, counts, operator, call),
+        _combined(operand, operator, name),
     )
 
 
@@ -305,13 +317,13 @@ class Collective(CommBase):
 
     # -- inside ------------------------------------------------------------------------------------------
 
-    async def _run(self, call: str, given: Beginning) -> Any:
+    async def _run(self, call: str, beginning: Beginning) -> Any:
         """Run an algorithm to its end; return its result.
 
         Raises:
             MpiError: a cancelled collective has broken the communicator.
         """
-        begin = self._beginning(call, given)
+        begin = self._beginning(call, beginning)
         try:
             return await self._all(begin, call, self.plain.group)
         except Exception:
@@ -320,13 +332,13 @@ class Collective(CommBase):
             self._broken = call
             raise
 
-    async def _begin(self, call: str, given: Beginning) -> Request:
+    async def _begin(self, call: str, beginning: Beginning) -> Request:
         """Begin an algorithm; return the request for its end."""
         process = self._running()
-        begun = await process.call(self._beginning(call, given))
+        begun = await process.call(self._beginning(call, beginning))
         return Request.begun(process, begun, self._all_do(call), self._others(self.plain.group))
 
-    def _beginning(self, call: str, given: Beginning) -> Callable[[], Any]:
+    def _beginning(self, call: str, beginning: Beginning) -> Callable[[], Any]:
         """Return the plain call that begins an algorithm."""
         if self._broken:
             raise MpiError(
@@ -337,13 +349,15 @@ class Collective(CommBase):
         process, plain = self._running(), self.plain
         tag = self._next_tag()
         if process.same_calls is not None:
-            process.same_calls.called(plain.context, plain.group, self._calls, call, given, process.rank, plain.name)
+            process.same_calls.called(
+                plain.context, plain.group, self._calls, call, beginning.given, process.rank, plain.name
+            )
         self._calls += 1
 
         def begin() -> Any:
             hosts = [process.hosts[each] for each in plain.group]
             channel = CollectiveChannel(plain, plain.HIDDEN, tag, hosts, process)
-            return process.library.schedule(channel.checked(given.begin(channel), self._all_do(call)), call)
+            return process.library.schedule(channel.checked(beginning.begin(channel), self._all_do(call)), call)
 
         return begin
 

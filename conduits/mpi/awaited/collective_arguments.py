@@ -4,21 +4,36 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from conduit import BadRequest
 from conduit.words import many
 from conduits.mpi.awaited.base import CommBase
 from conduits.mpi.awaited.buffers import IN_PLACE, Span, VectorBuffer, numbers, of_mpi4py, same_buffer, span, whole
 from conduits.mpi.awaited.datatypes import Datatype
+from conduits.mpi.awaited.elements import moved, of_both
 from conduits.mpi.awaited.operators import NO_OP, REPLACE, ReductionOp
+from conduits.mpi.awaited.same_calls import ANY_ELEMENTS, Elements
 from conduits.mpi.collectives import algorithms
 from conduits.mpi.collectives.algorithms import CollAlgorithm
 from conduits.mpi.collectives.blocks import Blocks
+from conduits.mpi.collectives.channel import Steps
 from conduits.mpi.errors import ErrorClass, MpiError
 
 _Divided = Callable[..., VectorBuffer]
 """`equal_parts`, or `parts`."""
+
+
+class ChosenAlgorithm(NamedTuple):
+    """The algorithm that a call is done by.
+
+    Attributes:
+        name: of it.
+        run: as `conduits.mpi.collectives.algorithms.CollAlgorithm`.
+    """
+
+    name: str
+    run: Callable[..., Steps]
 
 
 def root_of(comm: CommBase, call: str, root: Any) -> int:
@@ -32,7 +47,7 @@ def root_of(comm: CommBase, call: str, root: Any) -> int:
     return number
 
 
-def algorithm_of(comm: CommBase, call: str, name: Any, op: ReductionOp | None = None) -> CollAlgorithm:
+def algorithm_of(comm: CommBase, call: str, name: Any, op: ReductionOp | None = None) -> ChosenAlgorithm:
     """Return the algorithm of a name, or the usual one where it is empty.
 
     Raises:
@@ -53,7 +68,7 @@ def algorithm_of(comm: CommBase, call: str, name: Any, op: ReductionOp | None = 
             f"Comm.{call}: algorithm={name!r} changes the order of operands, and op={op.name} does not commute; use "
             f"{', '.join(fits)}"
         )
-    return found[name]
+    return ChosenAlgorithm(name, found[name].run)
 
 
 def _grouped(comm: CommBase, algorithm: CollAlgorithm) -> bool:
@@ -162,8 +177,8 @@ def operands(
 
 def rooted(
     comm: CommBase, call: str, whole_: Any, own: Any, root: int, divided: _Divided, *, gathers: bool
-) -> tuple[Blocks | None, memoryview | None]:
-    """Return the blocks of a root, None elsewhere, and this rank's own, None where it is in place.
+) -> tuple[Blocks | None, memoryview | None, Elements]:
+    """Return the blocks of a root, None elsewhere, this rank's own, None where it is in place, and what they hold.
 
     Args:
         comm: the communicator of the call.
@@ -182,19 +197,20 @@ def rooted(
     mine = None if own is None else span(own, f"Comm.{call}: {names[1]}", writable=not gathers)
     if not at_root:
         assert mine is not None
-        return None, mine.view
+        return None, mine.view, moved(mine)
     many = divided(given(whole_, call, names[0], in_place=False), size, f"Comm.{call}: {names[0]}", writable=gathers)
     apart(call, mine, many)
     if mine is not None:
         one = len(many.part(rank))
         fitting(call, *((len(mine.view), one) if gathers else (one, len(mine.view))))
-    return Blocks(many.view, many.places), None if mine is None else mine.view
+    elements = of_both(call, *((mine, many) if gathers else (many, mine)))
+    return Blocks(many.view, many.places), None if mine is None else mine.view, elements
 
 
 def collected(
     comm: CommBase, call: str, sendbuf: Any, recvbuf: Any, divided: _Divided
-) -> tuple[memoryview | None, Blocks]:
-    """Return a rank's own block, None where it is in place, and where the blocks of all go."""
+) -> tuple[memoryview | None, Blocks, Elements]:
+    """Return a rank's own block, None where it is in place, where the blocks of all go, and what they hold."""
     plain = comm._alive(call)
     mine = sent(sendbuf, call)
     into = divided(
@@ -203,11 +219,13 @@ def collected(
     apart(call, mine, into)
     if mine is not None:
         fitting(call, len(mine.view), len(into.part(plain.Get_rank())))
-    return None if mine is None else mine.view, Blocks(into.view, into.places)
+    return None if mine is None else mine.view, Blocks(into.view, into.places), of_both(call, mine, into)
 
 
-def exchanged(comm: CommBase, call: str, sendbuf: Any, recvbuf: Any, divided: _Divided) -> tuple[Blocks | None, Blocks]:
-    """Return a rank's blocks for all, None where they are in place, and where those of all go."""
+def exchanged(
+    comm: CommBase, call: str, sendbuf: Any, recvbuf: Any, divided: _Divided
+) -> tuple[Blocks | None, Blocks, Elements]:
+    """Return a rank's blocks for all, None where they are in place, where those of all go, and what they hold."""
     plain = comm._alive(call)
     rank, size = plain.Get_rank(), plain.Get_size()
     buffer = given(sendbuf, call, "sendbuf")
@@ -216,7 +234,9 @@ def exchanged(comm: CommBase, call: str, sendbuf: Any, recvbuf: Any, divided: _D
     apart(call, out, into)
     if out is not None:
         fitting(call, len(out.part(rank)), len(into.part(rank)))
-    return None if out is None else Blocks(out.view, out.places), Blocks(into.view, into.places)
+    # With counts of its own each pair of ranks may exchange other data, and each way.
+    elements = ANY_ELEMENTS if call == "Alltoallv" else of_both(call, out, into)
+    return None if out is None else Blocks(out.view, out.places), Blocks(into.view, into.places), elements
 
 
 def scattered_operands(

@@ -15,6 +15,7 @@ from conduits.mpi.awaited.collective import Beginning, Collective
 from conduits.mpi.awaited.group import Group
 from conduits.mpi.awaited.point_to_point import PointToPoint
 from conduits.mpi.awaited.process import RequestPlace, current
+from conduits.mpi.awaited.same_calls import Given
 from conduits.mpi.awaited.status import UNDEFINED
 from conduits.mpi.collectives.channel import CollectiveChannel, all_gather_bytes
 from conduits.mpi.errors import ErrorClass, MpiError
@@ -167,7 +168,9 @@ class Comm(PointToPoint, Collective):
         entry = _ENTRY.pack(color, key, first)
         found: list[tuple[int, int, int]] = [
             _ENTRY.unpack(each)
-            for each in await self._run(call, Beginning(lambda channel: all_gather_bytes(channel, entry), len(entry)))
+            for each in await self._run(
+                call, Beginning(lambda channel: all_gather_bytes(channel, entry), Given(len(entry)))
+            )
         ]
         return found
 

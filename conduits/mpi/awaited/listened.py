@@ -119,16 +119,16 @@ class ListenedComm(Comm):
 
     plain: ListenedPlain
 
-    def _beginning(self, call: str, given: Beginning) -> Callable[[], Any]:
+    def _beginning(self, call: str, beginning: Beginning) -> Callable[[], Any]:
         plain, tag = self.plain, self._next_tag()
-        begin = super()._beginning(call, given)
+        begin = super()._beginning(call, beginning)
         plain.collectives[tag] = call
 
         def told() -> Any:
             since = plain.now()
             begun = begin()
             if call not in _INTERNAL:
-                plain.tell(since, "collective", call, -1, given.nbytes)
+                plain.tell(since, "collective", call, -1, beginning.given.nbytes)
             return begun
 
         return told

@@ -95,6 +95,11 @@ class ReductionOp:
     def __repr__(self) -> str:
         return f"<Op {self.name}>"
 
+    @property
+    def compared(self) -> str:
+        """What is the same on all ranks of a call, in words: one of a program's own is another object on each."""
+        return self.name if self.is_predefined else f"{self.name} (commute={self.is_commutative})"
+
     def check(self, datatype: Datatype, what: str) -> None:
         """Raise MpiError where it cannot be applied to a datatype."""
         if not self:

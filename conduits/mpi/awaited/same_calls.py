@@ -6,7 +6,7 @@ MPI leaves open what becomes of other programs: messages of one call may be take
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import attrs
 
@@ -18,19 +18,55 @@ OF_SOME = ("Bcast", "Scatter", "Scatterv", "Gather", "Gatherv", "Reduce", "Scan"
 """Calls that may end on a rank before all have come."""
 
 
-class Given(Protocol):
+class Elements(NamedTuple):
+    """What the elements in a rank's buffer are, as far as it is compared.
+
+    Attributes:
+        kind: what has to be the same on all ranks; empty where anything may be.
+        name: MPI's name of their datatype.
+    """
+
+    kind: str
+    name: str
+
+    def differ(self, other: Elements) -> bool:
+        """Say whether it is certain that others are none of these."""
+        return self.kind != other.kind and bool(self.kind and other.kind)
+
+
+ANY_ELEMENTS = Elements("", "")
+
+
+class Given(NamedTuple):
     """What a call is given that is compared.
 
     Attributes:
         nbytes: what this rank gives or, where it gives nothing, gets.
         root: None where it has none.
+        op: the operator in words, empty where it has none: those of programs are other objects on every rank.
+        elements: of the buffers.
+        algorithm: the name of the one that is taken, empty where there is no choice.
     """
 
-    @property
-    def nbytes(self) -> int: ...  # noqa: D102
+    nbytes: int
+    root: int | None = None
+    op: str = ""
+    elements: Elements = ANY_ELEMENTS
+    algorithm: str = ""
 
-    @property
-    def root(self) -> int | None: ...  # noqa: D102
+
+class CallDifference(NamedTuple):
+    """What two ranks have given a call that has to be the same.
+
+    Attributes:
+        error: the class of error that it is.
+        mine: the one, in words.
+        first: the other, in words.
+    """
+
+    error: ErrorClass
+    mine: str
+    first: str
 
 
 class CallPart(NamedTuple):
@@ -57,15 +93,17 @@ class _Open:
 
     Attributes:
         place: the line of the first one.
-        root: what that was given.
+        given: to that.
         group: who is to make it, ranks in the world.
         came: who has made it, and what each calls the communicator.
+        typed: the first one whose elements are known: its rank, its line, what it was given.
     """
 
     place: RequestPlace
-    root: int | None
+    given: Given
     group: Sequence[int]
     came: dict[int, str]
+    typed: tuple[int, RequestPlace, Given] | None = None
 
     @property
     def name(self) -> str:
@@ -98,21 +136,24 @@ class SameCalls:
             name: of the communicator.
 
         Raises:
-            MpiError: another rank has made another call in its place.
+            MpiError: another rank has made another call in its place, or given it what differs.
         """
         key = context, group[0], number
         first = self._open.get(key)
         if first is None:
             if len(group) > 1:
-                self._open[key] = _Open(RequestPlace.here(call), given.root, group, {rank: name})
+                self._open[key] = _Open(RequestPlace.here(call), given, group, {rank: name})
             return
         place, other = first.place, next(iter(first.came))
         if place.call != call:
             raise MpiError(ErrorClass.ERR_OTHER, f"Comm.{call}: {in_its_place(place, other, name)}")
-        if first.root != given.root:
-            raise MpiError(
-                ErrorClass.ERR_ROOT, f"Comm.{call}: {other_root(given.root, place, first.root, other, name)}"
-            )
+        _refuse_other(call, given, first.given, place, other, name)
+        if given.elements.kind and not first.given.elements.kind:
+            if first.typed is None:
+                first.typed = rank, RequestPlace.here(call), given
+            else:
+                other, place, known = first.typed
+                _refuse_other(call, given, known, place, other, name)
         first.came[rank] = name
         if len(first.came) == len(group):
             del self._open[key]
@@ -169,20 +210,45 @@ def in_its_place(place: RequestPlace, rank: int, name: str) -> str:
     )
 
 
-def other_root(root: int | None, place: RequestPlace, first: int | None, rank: int, name: str) -> str:
-    """Return what a call is told that another rank has made with another root.
+def difference(mine: Given, first: Given) -> CallDifference | None:
+    """Return what is to be the same of two ranks' call and is not; sizes are another matter.
 
     Args:
-        root: what it is given.
+        mine: what the one is given.
+        first: what the other is given.
+    """
+    if mine.root != first.root:
+        return CallDifference(ErrorClass.ERR_ROOT, f"root={mine.root}", f"root={first.root}")
+    if mine.op != first.op:
+        return CallDifference(ErrorClass.ERR_OP, f"op={mine.op}", f"op={first.op}")
+    if mine.elements.differ(first.elements):
+        return CallDifference(ErrorClass.ERR_TYPE, f"elements of {mine.elements.name}", first.elements.name)
+    if mine.algorithm != first.algorithm:
+        return CallDifference(ErrorClass.ERR_ARG, f"algorithm={mine.algorithm!r}", f"algorithm={first.algorithm!r}")
+    return None
+
+
+def given_otherwise(mine: str, place: RequestPlace, first: str, rank: int, name: str) -> str:
+    """Return what a call is told that another rank has given something else.
+
+    Args:
+        mine: what it is given.
         place: of the other one.
         first: what that was given.
         rank: whose it is.
         name: of the communicator.
     """
     return (
-        f"root={root}, but rank {rank} has called it with root={first} at {place.file}:{place.line}; give the same on "
-        f"all ranks of {name}"
+        f"{mine}, but rank {rank} has called it with {first} at {place.file}:{place.line}; give the same on all ranks "
+        f"of {name}"
     )
+
+
+def _refuse_other(call: str, mine: Given, first: Given, place: RequestPlace, rank: int, name: str) -> None:
+    """Raise MpiError where a call is given what differs from what another rank has given."""
+    found = difference(mine, first)
+    if found is not None:
+        raise MpiError(found.error, f"Comm.{call}: {given_otherwise(found.mine, place, found.first, rank, name)}")
 
 
 def not_by_all(place: RequestPlace, name: str, came: Sequence[int], group: Sequence[int]) -> str:

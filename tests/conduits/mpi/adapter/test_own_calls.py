@@ -1,22 +1,17 @@
 """Collective calls that processes have made each by itself are compared when the job is over."""
 
 import threading
-from typing import NamedTuple
 
 import pytest
 
 from conduits.mpi.adapter.own_calls import OwnCalls
+from conduits.mpi.awaited.same_calls import Elements, Given
 
 WORLD = "MPI_COMM_WORLD"
 
 
-class Given(NamedTuple):
-    nbytes: int
-    root: int | None = None
-
-
 def warnings(*calls, groups=None):
-    """Return what each of several ranks says, of which each has made calls: name, bytes, root, communicator."""
+    """Return what each of several ranks says, of which each has made calls: name, bytes, root, communicator, more."""
     size, told, met = len(calls), {}, threading.Barrier(len(calls))
     said = [None] * size
 
@@ -29,10 +24,10 @@ def warnings(*calls, groups=None):
 
     def live(rank):
         own = OwnCalls()
-        for number, (call, nbytes, root, context) in enumerate(calls[rank]):
+        for number, (call, nbytes, root, context, *other) in enumerate(calls[rank]):
             parts = (groups or {}).get(context, [(range(size), WORLD)])
             group, name = next(part for part in parts if rank in part[0])
-            own.called(context, group, number, call, Given(nbytes, root), rank, name)
+            own.called(context, group, number, call, Given(nbytes, root, *other), rank, name)
         said[rank] = list(own.differing(rank, size, lambda data: gather(rank, data)))
 
     threads = [threading.Thread(target=live, args=(rank,)) for rank in range(size)]
@@ -84,6 +79,53 @@ def test_another_root():
         "Comm.Bcast at HERE: root=1, but rank 0 has called it with root=0 at HERE; give the same on all ranks of "
         f"MPI_COMM_WORLD; {BY_CHANCE}"
     ]
+
+
+FLOATS, LONGS, ANY = Elements("<f8", "MPI_DOUBLE"), Elements("<i8", "MPI_LONG"), Elements("", "")
+SAME = f"give the same on all ranks of MPI_COMM_WORLD; {BY_CHANCE}"
+
+
+@pytest.mark.parametrize(
+    ("first", "mine", "said"),
+    [
+        (("MPI_SUM", FLOATS), ("MPI_MAX", FLOATS), "op=MPI_MAX, but rank 0 has called it with op=MPI_SUM at HERE"),
+        (
+            ("MPI_SUM", FLOATS),
+            ("MPI_SUM", LONGS),
+            "elements of MPI_LONG, but rank 0 has called it with MPI_DOUBLE at HERE",
+        ),
+        (
+            ("MPI_SUM", FLOATS, "ring"),
+            ("MPI_SUM", FLOATS, "two-level"),
+            "algorithm='two-level', but rank 0 has called it with algorithm='ring' at HERE",
+        ),
+    ],
+)
+@pytest.mark.parametrize("before", [0, 20_000])
+def test_another_operator_datatype_or_algorithm(first, mine, said, before):
+    same = [BARRIER] * before
+    calls = [[*same, ("Allreduce", 8, None, -1, *each)] for each in (first, mine)]
+    assert warnings(*calls) == [[], [f"Comm.Allreduce at HERE: {said}; {SAME}"]]
+
+
+def test_what_elements_are_is_compared_with_the_first_that_tells():
+    any_, floats, longs = (("Bcast", 8, 0, -1, "", each) for each in (ANY, FLOATS, LONGS))
+    assert warnings([any_], [floats], [any_], [floats]) == [[]] * 4
+    said = f"Comm.Bcast at HERE: elements of MPI_LONG, but rank 1 has called it with MPI_DOUBLE at HERE; {SAME}"
+    assert warnings([any_], [floats], [any_], [longs]) == [[], [], [], [said]]
+
+
+def test_of_what_may_be_right_a_later_difference_is_found():
+    """A rank that says nothing of its elements differs from others, and not wrongly."""
+    any_, floats, longs = (("Bcast", 8, 0, -1, "", each) for each in (ANY, FLOATS, LONGS))
+    assert len(warnings([any_, floats], [floats, longs])[1]) == 1
+
+
+def test_data_that_are_moved_are_looked_at_in_so_many_calls():
+    """The ranks may have meant what differs: it is not worth a long end of a long job."""
+    floats, longs = (("Bcast", 8, 0, -1, "", each) for each in (FLOATS, LONGS))
+    assert len(warnings([BARRIER] * 9_999 + [floats], [BARRIER] * 9_999 + [longs])[1]) == 1
+    assert warnings([BARRIER] * 10_000 + [floats], [BARRIER] * 10_000 + [longs]) == [[], []]
 
 
 def test_a_call_that_some_have_not_made():
