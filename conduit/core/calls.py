@@ -19,6 +19,8 @@ from sys import _getframe, exception, is_finalizing
 from types import CodeType, CoroutineType, FunctionType, MethodType
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+import numpy as np
+
 from conduit.core import to_await, written
 from conduit.core.arguments import shown
 from conduit.core.handlers import WAITS, code_of, describe
@@ -265,7 +267,8 @@ def _of_result(error: AttributeError, coroutine: CoroutineType[Any, Any, Any]) -
                 called = each.value if isinstance(each, ast.Await) else None
                 if isinstance(called, ast.Call) and written.same(called.func, failed):
                     given = ", ".join(map(ast.unparse, [*called.args, *called.keywords]))
-                    return f"await (await {{}}).{failed.attr}({given})"
+                    of_array = kind is None and hasattr(np.ndarray, failed.attr)  # whose methods are not awaited
+                    return f"{'' if of_array else 'await '}(await {{}}).{failed.attr}({given})"
             return f"(await {{}}).{failed.attr}"
     return "await {}"
 

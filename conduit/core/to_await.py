@@ -25,6 +25,9 @@ def instead(around: Sequence[ast.AST], made: str, write: str = _WAIT, *, code: C
         code: of the function that has made it, for where `around` is not known.
     """
     inside = [node for node in around if not _apart(node, around)]
+    match around[-2:]:
+        case [ast.Subscript(value=value, slice=index), call] if value is call and write == _WAIT:
+            write = f"({_WAIT})[{ast.unparse(index)}]"  # `await` takes what the brackets give
     for number in reversed(range(len(inside))):
         match inside[number]:
             case ast.Lambda() as function:

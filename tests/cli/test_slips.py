@@ -753,6 +753,14 @@ LINES = {
     EXTENDED + "import conduit\n    conduit.gasnet_mynode()": "conduit has no gasnet_mynode; write `x.rank`",
     EXTENDED + "import conduit\n    await conduit.barrier()": "barrier is of x: write `await x.barrier()`",
     EXTENDED + "await x.put_bulk(0, 0, b'a')": "Extended has no put_bulk; write `await x.put(dest, offset, data)`",
+    EXTENDED + "s = await x.get(0, 0, 8).view('i8')": (
+        "x.get(0, 0, 8) at prog.py:4 was called but never awaited, so it did nothing; write `(await x.get(0, 0, "
+        "8)).view('i8')`"
+    ),
+    EXTENDED + "await x.all_reduce(1)[0]": (
+        "x.all_reduce(1) at prog.py:4 was called but never awaited, so it did nothing; write `(await "
+        "x.all_reduce(1))[0]`"
+    ),
     EXTENDED + "await x.gatherv(1)": (
         "Extended has no gatherv; collectives take arrays of one shape of all ranks: pad them to the longest, and "
         "exchange the lengths first"

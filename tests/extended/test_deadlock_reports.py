@@ -356,6 +356,6 @@ def test_who_calls_on_another_ranks_endpoint_is_told():
     with pytest.raises(conduit.Deadlock) as caught:
         conduit.run(main, ranks=3)
     assert str(caught.value).splitlines()[-1] == (
-        "others wait in calls of rank 2's endpoint: a global variable is one for all ranks; keep the endpoint, and what "
-        "is attached to it, in variables of main"
+        "others wait in calls of rank 2's endpoint: a global variable is one for all ranks; keep the endpoint, and "
+        "what is attached to it, in variables of main"
     )
