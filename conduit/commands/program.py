@@ -19,7 +19,7 @@ from conduit.commands.rank_modules import RankModules
 from conduit.core import to_await, written
 from conduit.core.calls import kept_in, note_kept
 from conduit.core.steps import steps_of
-from conduit.errors import BadRequest, ConduitError
+from conduit.errors import BadRequest, ConduitError, ConduitWarning
 from conduit.launch.hints import first_argument
 from conduit.launch.reports.folders import is_below, is_of_project
 from conduit.launch.tracebacks import plugins_part
@@ -144,7 +144,9 @@ class ProgramFile:
                 file.is_relative_to(folder) and not any(file.is_relative_to(each) for each in others)
             ):
                 return step
-        return plugins_part(error) or (None if isinstance(error, ConduitError) else error.__traceback__)
+        return plugins_part(error) or (
+            None if isinstance(error, ConduitError | ConduitWarning) else error.__traceback__
+        )
 
     def _line_of_own_run(self, error: RuntimeError) -> int:
         """Return the line that has had this package start a Trio of its own, where one runs already; 0 for others."""

@@ -282,6 +282,21 @@ def test_a_trace_for_which_there_is_no_room_is_no_failure_of_the_program(tmp_pat
     assert ended.returncode == 1
 
 
+def test_a_warning_that_a_program_makes_an_error_is_told_without_lines_of_the_package(shown):
+    said = shown(
+        """
+        import warnings
+        from extended import Extended
+        async def main(ep):
+            x = await Extended.attach(ep)
+            h = await x.put_nb(1 - ep.rank, 0, b"abc")
+            warnings.simplefilter("error")
+        """
+    )
+    assert said.startswith("conduit.errors.ConduitWarning: ranks 0-1: a handle of put_nb, made at ")
+    assert "Traceback" not in said
+
+
 def test_advice_is_told_in_letters_that_the_output_has(tmp_path):
     (tmp_path / "prog.py").write_text(
         "from extended import Extended\nasync def main(ep):\n    x = await Extended.attach(ep)\n    "
