@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, ClassVar, NoReturn
 
@@ -107,12 +108,13 @@ class CommBase:
     }
     _called: ClassVar = "comm"
 
-    __slots__ = ("_broken", "_calls", "plain", "process")
+    __slots__ = ("_broken", "_calls", "_to_begin", "plain", "process")
 
     def __init__(self, process: Process | None = None, plain: Any = _NULL) -> None:
         self.process = process
         self.plain = plain
         self._calls = 0
+        self._to_begin: deque[tuple[Callable[[], Any], list[Any]]] = deque()
         self._broken = ""
 
     # -- what programs ask -----------------------------------------------------------------------------

@@ -7,6 +7,7 @@ empty for the library's usual one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from conduit import checked_call
@@ -359,7 +360,27 @@ class Collective(CommBase):
             channel = CollectiveChannel(plain, plain.HIDDEN, tag, hosts, process)
             return process.library.schedule(channel.checked(beginning.begin(channel), self._all_do(call)), call)
 
-        return begin
+        begun: list[Any] = []
+        self._to_begin.append((begin, begun))
+        return partial(self._begin_in_order, begun)
+
+    def _begin_in_order(self, begun: list[Any]) -> Any:
+        """Begin a call after those that other tasks have made before, which may get here later.
+
+        Libraries want one order on all ranks, and know nothing of tasks.
+
+        Args:
+            begun: has what began the call, or an error, once it has begun.
+        """
+        while not begun:
+            begin, made = self._to_begin.popleft()
+            try:
+                made.append(begin())
+            except Exception as error:
+                made.append(error)
+        if isinstance(begun[0], Exception):
+            raise begun[0]
+        return begun[0]
 
     async def _all(self, begin: Callable[[], Any], call: str, ranks: Sequence[int]) -> Any:
         process: Process = self._running()
