@@ -135,7 +135,7 @@ def _for_attach(cls: type[Extended], ep: object) -> None:
                 f"Extended.attach: ep={name} is a function; handlers are attached to the endpoint: write `await "
                 f"ep.attach({name})`"
             )
-    if isinstance(inspect.getattr_static(ep, "extended", None), Extended):
+    if not isinstance(ep, conduit.Endpoint) and isinstance(inspect.getattr_static(ep, "extended", None), Extended):
         raise conduit.BadRequest(
             f"Extended.attach: ep {is_a(ep)}, which has the extended layer: write its `.extended`, as `x = t.extended`"
         )

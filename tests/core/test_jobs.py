@@ -5,12 +5,14 @@ import linecache
 import sys
 import threading
 import traceback
+import warnings
 from types import SimpleNamespace
 
 import pytest
 import trio
 
 import conduit
+from conduit.launch import unawaited
 
 
 async def _exchange(ep, rounds=20):
@@ -180,13 +182,18 @@ def test_a_result_that_is_awaited_says_that_it_is_there():
 
 
 def test_a_forgotten_call_of_ones_own_is_told_with_its_cell():
-    names = {}
+    names, said = {}, []
     file = "<ipython-input-9-b1197acc87a3>"
     source = "async def helper(ep): pass\nasync def main(ep):\n    helper(ep)\n"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     exec(compile(source, file, "exec"), names)
-    with pytest.warns(conduit.ConduitWarning, match=r"helper\(ep\) at Cell In\[9\], line 3 was called"):
-        conduit.run(names["main"], ranks=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", RuntimeWarning)
+        warnings.simplefilter("ignore", conduit.ConduitWarning)
+        with unawaited.told(file, said.append):
+            result = conduit.run(names["main"], ranks=1)
+    (text,) = result.warnings[0]
+    assert text.startswith("helper(ep) at Cell In[9], line 3 was called but never awaited")
 
 
 def test_a_cell_of_ipython_is_named_as_its_tracebacks_name_it():

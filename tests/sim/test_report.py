@@ -118,7 +118,7 @@ def test_T6_the_head_of_a_livelock_names_the_line_of_the_program(monkeypatch):
     assert head.endswith(f": time does not pass any more (task rank 0 at {__file__}:{line} in main)")
     assert where == (
         f"rank 0: test_report.py:{line} in main: lets no time pass, in ep.block_until, which polls nothing where its "
-        "predicate is true at once (`await ep.poll()` does)"
+        "predicate is true at once, or raises (`await ep.poll()` does)"
     )
 
 
