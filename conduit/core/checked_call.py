@@ -31,7 +31,7 @@ def call_guard(call: str) -> Guard:
     """Return the guard of a call that checks its arguments itself, for what programs call so often that layers count.
 
     Such a call is a plain function, with the same rules as one of `checked_call`.  It returns a coroutine that keeps
-    the guard, and clears it as soon as it runs:
+    the guard, and clears it as soon as it runs::
 
         def send(self, data, dest):
             try:
