@@ -118,13 +118,11 @@ class Operator:
             return
         try:
             made = np.asarray(self._function(self._shown(left), self._shown(right)))
-        except ValueError as error:
-            if str(error).endswith("is read-only"):
-                error.add_note("an op must not change its arguments: let it return a new array, such as `a + b`")
-            self._tell_of_c(error)
-            raise
         except Exception as error:
-            self._tell_of_c(error)
+            if isinstance(error, ValueError) and str(error).endswith("is read-only"):
+                error.add_note("an op must not change its arguments: let it return a new array, such as `a + b`")
+            elif error.__traceback__ is not None and error.__traceback__.tb_next is None:
+                raise self._of_c(error) from None
             raise
         if made.shape != self._shape or not np.can_cast(made.dtype, self._dtype, "same_kind"):
             raise conduit.BadRequest(
@@ -133,17 +131,12 @@ class Operator:
             )
         out[:] = made.reshape(-1)
 
-    def _tell_of_c(self, error: Exception) -> None:
-        """Say of what a function has raised that is written in C, which leaves no line of its own, what it was given.
-
-        Raises:
-            conduit.BadRequest: the function is such a one.
-        """
-        if not inspect.isfunction(inspect.unwrap(self._function)):
-            raise conduit.BadRequest(
-                f"{self._call}: op={self.name} fails on two arrays of shape {self._shape} and dtype {self._dtype}: "
-                f"{type(error).__name__}: {error}; give a function that makes one array of two"
-            ) from None
+    def _of_c(self, error: Exception) -> conduit.BadRequest:
+        """Return what is raised for the error of a function in C, which leaves no line: what it was given."""
+        return conduit.BadRequest(
+            f"{self._call}: op={self.name} fails on two arrays of shape {self._shape} and dtype {self._dtype}: "
+            f"{type(error).__name__}: {error}; give a function that makes one array of two"
+        )
 
     def _shown(self, operand: Array) -> Array:
         # The caller's own array, or what is on its way to others: a function must not change it.

@@ -1,5 +1,6 @@
 """What is refused as an operation of collectives."""
 
+import functools
 import re
 
 import numpy as np
@@ -48,6 +49,38 @@ def test_functions_of_numpy_that_take_two_arrays_are():
         return (await x.all_reduce(np.eye(2) * (ep.rank + 1), np.dot)).tolist()
 
     assert conduit.run(main, conduit="loggp").values == [[[2, 0], [0, 2]]] * 2
+
+
+class Failing:
+    """Operations in Python that are no functions, and fail at a line of their own."""
+
+    def __call__(self, left, right):
+        raise KeyError("oops")
+
+    def method(self, left, right):
+        raise KeyError("oops")
+
+
+@pytest.mark.parametrize("op", [Failing(), Failing().method, functools.partial(Failing.method, None)])
+def test_an_operation_in_python_that_fails_keeps_its_error_and_line(op):
+    async def main(ep):
+        x = await Extended.attach(ep)
+        await x.all_reduce(np.arange(2), op)
+
+    with pytest.raises(KeyError, match="oops") as caught:
+        conduit.run(main, conduit="loggp")
+    assert caught.traceback[-1].frame.code.raw.co_qualname.startswith("Failing.")
+
+
+@pytest.mark.parametrize("op", [np.concatenate, functools.partial(int, 3)])
+def test_an_operation_in_c_that_fails_is_told_what_it_was_given(op):
+    async def main(ep):
+        x = await Extended.attach(ep)
+        await x.all_reduce(np.arange(2), op)
+
+    said = r"\Aall_reduce: op=.* fails on two arrays of shape \(2,\) and dtype int64: TypeError: .*; give a function"
+    with pytest.raises(conduit.BadRequest, match=said):
+        conduit.run(main, conduit="loggp")
 
 
 @pytest.mark.parametrize(
