@@ -135,15 +135,13 @@ def _for_attach(cls: type[Extended], ep: object) -> None:
                 f"Extended.attach: ep={name} is a function; handlers are attached to the endpoint: write `await "
                 f"ep.attach({name})`"
             )
-    if not isinstance(ep, conduit.Endpoint) and isinstance(inspect.getattr_static(ep, "extended", None), Extended):
-        raise conduit.BadRequest(
-            f"Extended.attach: ep {is_a(ep)}, which has the extended layer: write its `.extended`, as `x = t.extended`"
-        )
     if not isinstance(ep, conduit.Endpoint):
-        raise conduit.BadRequest(
-            f"Extended.attach: ep {is_a(ep)}; give the endpoint that `async def main(ep)` is called with, in a program "
-            "without `api = ...`"
+        remedy = (
+            ", which has the extended layer: write its `.extended`, as `x = t.extended`"
+            if isinstance(inspect.getattr_static(ep, "extended", None), Extended)
+            else "; give the endpoint that `async def main(ep)` is called with, in a program without `api = ...`"
         )
+        raise conduit.BadRequest(f"Extended.attach: ep {is_a(ep)}{remedy}")
 
 
 class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap, Team):

@@ -21,32 +21,30 @@ from conduit.launch.terminal import tell_written
 STANDARD_OUTPUT = Path("-")
 
 
-def _file(type_: Any, tokens: Sequence[Token]) -> Path:
-    """Take one word.  One that looks like an option is refused: its file was forgotten."""
-    word = tokens[0].value
-    if word.startswith("-") and word != "-":
-        raise ValueError(f"'{word}' is no file; name one, or write - for standard output")
-    return Path(word)
+_NAME, _OR_OUTPUT = "name one", ", or write - for standard output"
 
 
-File = Annotated[
-    Path,
-    Parameter(converter=_file, allow_leading_hyphen=True, negative=()),
-    Value("a file; name one, or write - for standard output"),
-]
+def _file_option(instead: str) -> tuple[object, object]:
+    """Return how an option takes a file: one word.  One that looks like an option is refused: its file was forgotten.
+
+    Args:
+        instead: what to do about that.
+    """
+
+    def take(type_: Any, tokens: Sequence[Token]) -> Path:
+        word = tokens[0].value
+        if word.startswith("-") and word != "-":
+            raise ValueError(f"'{word}' is no file; {instead}")
+        return Path(word)
+
+    return Parameter(converter=take, allow_leading_hyphen=True, negative=()), Value(f"a file; {instead}")
+
+
+File = Annotated[Path, *_file_option(_NAME + _OR_OUTPUT)]
 """The type of an option that names a file for results; - is standard output."""
 
-
-def _trace(type_: Any, tokens: Sequence[Token]) -> Path:
-    """Take one word likewise; - is refused where it is checked, with the reason."""
-    word = tokens[0].value
-    if word.startswith("-") and word != "-":
-        raise ValueError(f"'{word}' is no file; name one")
-    return Path(word)
-
-
-Trace = Annotated[Path, Parameter(converter=_trace, allow_leading_hyphen=True, negative=()), Value("a file; name one")]
-"""The type of an option that names a file for a trace, which is never standard output."""
+Trace = Annotated[Path, *_file_option(_NAME)]
+"""The type of an option that names a file for a trace, which is never standard output: - is refused with the reason."""
 
 
 def _folder(type_: Any, tokens: Sequence[Token]) -> Path:

@@ -6,10 +6,15 @@ import ast
 from collections.abc import Iterator
 
 _OF_A_RANK = {"rank", "my_rank", "myrank", "me", "MYTHREAD", "my_pe", "mype", "Get_rank"}
-_GENERATORS = {"random": "random.Random({})", "np.random": "np.random.default_rng({})"}
-_GENERATORS["numpy.random"] = "numpy.random.default_rng({})"
-
+"""Names of what programs have for their rank."""
+_GENERATORS = {
+    "random": "random.Random({})",
+    "np.random": "np.random.default_rng({})",
+    "numpy.random": "numpy.random.default_rng({})",
+}
+"""The generators of modules, each with what makes one of a seed, {}, that nobody shares."""
 _NO_DRAWS = ("seed", "default_rng", "Generator", "RandomState", "Random", "SystemRandom", "getstate", "get_state")
+"""Names of these modules that draw nothing."""
 
 
 def shared_seeds(tree: ast.Module) -> list[tuple[int, str]]:

@@ -18,9 +18,8 @@ def looks_at_time(frame: FrameType) -> list[str]:
         frame: of the function of a program that waits for the predicate, which stands there as a lambda.
     """
     call = written.node(frame.f_code, frame.f_lasti)
-    inside = [] if call is None else [deep for each in ast.walk(call) if isinstance(each, ast.Lambda)
-                                      for deep in ast.walk(each.body)]  # fmt: skip
-    clocks = dict.fromkeys(text for each in inside if (text := _clock(each)))
+    predicates = [] if call is None else [each for each in ast.walk(call) if isinstance(each, ast.Lambda)]
+    clocks = dict.fromkeys(text for each in predicates for node in ast.walk(each.body) if (text := _clock(node)))
     return [
         f"a predicate that looks at `{clock}` is looked at when a message has been handled, not when that time has "
         "come: write `await trio.sleep(seconds)`, or `while ep.now < when: await ep.poll()`, which handles messages"
