@@ -16,17 +16,17 @@ carry up to twice its rate, but by the last tail never more than its rate allows
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import accumulate
+from itertools import accumulate, chain
 from operator import attrgetter
 from typing import ClassVar, NamedTuple, TypeAlias
 
 from conduit.sim.kernel import FOREVER, Kernel
 from conduit.sim.units import PS_PER_S, check_rate, check_ticks, seconds
 
-_RATE = attrgetter("bytes_per_s")
+_RATE, _ROUTES = attrgetter("bytes_per_s"), attrgetter("_routes")
 
 Hop: TypeAlias = "tuple[Link, int]"
 """A link and the delay in picoseconds from its near end to the near end of what follows."""
@@ -351,14 +351,16 @@ def over_routes(links: Iterable[Link]) -> OverRoutes:
 
     Each route is counted once, not once for each of its links: of a machine of a thousand hosts there are thousands.
     """
-    found: defaultdict[Link, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
-    for route in dict.fromkeys(route for link in links for route in link._routes):
+    passed: defaultdict[tuple[int, int], list[Link]] = defaultdict(list)
+    for route in dict.fromkeys(chain.from_iterable(map(_ROUTES, links))):
         carried: defaultdict[int, int] = defaultdict(int)
         route.count(carried)
-        for link in route.links:
-            on_link = found[link]
-            for nbytes, times in carried.items():
-                on_link[nbytes] += times
+        for size_and_times in carried.items():
+            passed[size_and_times] += route.links
+    found: defaultdict[Link, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
+    for (nbytes, times), on_ways in passed.items():  # most routes carry as much: their links are counted in one step
+        for link, routes in Counter(on_ways).items():
+            found[link][nbytes] += routes * times
     return found
 
 
