@@ -23,7 +23,10 @@ def call_fresh(function: Callable[..., T], *args: Any) -> T:
         ConduitError: the process ended without an answer.
     """
     call = pickle.dumps((sys.path, pickle.dumps((function, args))))
-    done = subprocess.run([sys.executable, "-c", _SERVE], input=call, stdout=subprocess.PIPE, check=False)
+    # In a session of its own, so that Ctrl-C is this process's alone, which then ends the other one.
+    done = subprocess.run(
+        [sys.executable, "-c", _SERVE], input=call, stdout=subprocess.PIPE, check=False, start_new_session=True
+    )
     if not done.stdout:
         raise ConduitError(f"the process that was to do it ended with status {done.returncode}, and said no more")
     result, error = pickle.loads(done.stdout)

@@ -117,3 +117,31 @@ def test_a_loop_that_computes_where_nothing_has_come_is_right(command, tmp_path,
     monkeypatch.chdir(tmp_path)
     (tmp_path / "prog.py").write_text(LOOP.replace("await ep.request", "ep.size or await ep.request"))
     assert OF_LOOP not in command("run", "prog.py", "--conduit", "loggp", "--time-limit", "2ms").err
+
+
+WAITED_FOR = """\
+async def main(ep):
+    if ep.rank == 0:
+        while True:
+            await ep.compute(1e-6)
+    await ep.block_until(lambda: False, ranks=[0])
+"""
+
+
+def test_a_rank_that_only_computes_is_not_said_to_poll(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(WAITED_FOR)
+    told = command("run", "prog.py", "--conduit", "loggp", "--time-limit", "2ms").err
+    assert told.splitlines()[1:4] == [
+        "rank 0: prog.py:4 in main: is in ep.compute",
+        "    rank 1 waits for it",
+        "    does not poll",
+    ]
+
+
+def test_a_rank_that_computes_between_polls_is_said_neither_to_poll_nor_not_to(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    polls = WAITED_FOR.replace("await ep.compute(1e-6)", "await ep.compute(1e-6)\n            await ep.poll()")
+    (tmp_path / "prog.py").write_text(polls)
+    told = command("run", "prog.py", "--conduit", "loggp", "--time-limit", "2ms").err
+    assert "is in ep.compute\n    rank 1 waits for it\nrank 1:" in told

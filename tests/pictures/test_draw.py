@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 
 from conduit import ConduitError
-from conduit.seeing.pictures import AxisMark, BarPanel, Curve, LinePanel, Picture, check_drawing, draw, draw_svg
+from conduit.seeing.pictures import AxisMark, BarPanel, Curve, LinePanel, Picture, check_drawing, draw, draw_svg, looks
 from conduit.seeing.pictures.apart import shifts
 from conduit.seeing.pictures.draw import figure
 from conduit.seeing.pictures.looks import letter, stretch
@@ -104,8 +104,23 @@ def test_curves_differ_without_colour():
     """Each pair of group and style has a marker, a filling or dashes of its own."""
     with figure(PICTURE) as drawn:
         drawn_lines = [line for line in drawn.axes[0].get_lines() if len(line.get_xdata()) == len(SIZES)]
-        looks = {(line.get_marker(), line.get_fillstyle(), line.get_linestyle()) for line in drawn_lines}
-    assert len(looks) == 4
+        seen = {(line.get_marker(), line.get_fillstyle(), line.get_linestyle()) for line in drawn_lines}
+    assert len(seen) == 4
+
+
+def test_many_styles_differ_in_a_legend_too():
+    """Where there is no other marker, as in the legend, dashes and filling differ."""
+    drawn = [looks.line(0, style) for style in range(42)]
+    assert len({(each["linestyle"], each["fillstyle"]) for each in drawn}) == 42
+
+
+def test_many_curves_on_one_another_stay_close_to_their_values():
+    many = tuple(attrs.evolve(curves(1, 1)[0], style=style) for style in range(6))
+    with figure(attrs.evolve(PICTURE, panels=(attrs.evolve(LINES, curves=many),))) as drawn:
+        drawn.canvas.draw()
+        heights = [pixels(line)[0, 1] for line in drawn.axes[0].get_lines()[:6]]
+        assert heights[5] - heights[0] == pytest.approx(9 / 72 * drawn.dpi)
+        assert len({round(height, 3) for height in heights}) == 6
 
 
 def pixels(line):

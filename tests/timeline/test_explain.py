@@ -2,6 +2,7 @@
 
 import math
 import os
+import subprocess
 import sys
 
 import attrs
@@ -159,3 +160,20 @@ def refuse():
 def test_a_process_that_ends_without_an_answer_is_told():
     with pytest.raises(ConduitError, match="ended with status 3, and said no more"):
         call_fresh(os._exit, 3)
+
+
+PRESSED = """\
+import os, signal
+from conduit.launch.fresh import call_fresh
+try:
+    call_fresh(os.killpg, os.getpgrp(), signal.SIGINT)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_ctrl_c_is_told_by_who_waits_for_the_other_process_alone():
+    done = subprocess.run(
+        [sys.executable, "-c", PRESSED], capture_output=True, text=True, start_new_session=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("interrupted\n", "")

@@ -25,9 +25,16 @@ from conduit.launch.reports.clocks import looks_at_time
 from conduit.launch.reports.computing import on_loops
 from conduit.launch.reports.folders import is_between, is_library, is_own
 from conduit.launch.reports.own_variables import own_variables, shared_variables
-from conduit.launch.reports.records import OF_TRIO, MessageRecord, RankRecord, SourceLine, TaskRecord, WaitRecord
+from conduit.launch.reports.records import (
+    COMPUTES,
+    OF_TRIO,
+    MessageRecord,
+    RankRecord,
+    SourceLine,
+    TaskRecord,
+    WaitRecord,
+)
 
-_COMPUTES = "ep.compute"
 _RAN = "its task ran that"
 _A_CALL = "a call that polls"
 _MAY_WAIT = inspect.CO_COROUTINE | inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
@@ -174,7 +181,8 @@ def _rank(
         if wait is not None or not tasks.at_end_of_nursery(task):
             record = _task(number, task, wait, task is blamed, interrupted, broken_off)
             found.append(attrs.evolve(record, holds=_held(task, told.held)))
-    polls = any(_polls(task, broken_off) for task in found)
+    computing = _of_computing(own, found, broken_off)
+    polls = not computing and any(_polls(task, broken_off) for task in found)
     of_rank = RankRecord(
         number,
         stage.value if found else "has ended",
@@ -190,7 +198,7 @@ def _rank(
         (
             *told.advice,
             *_of_predicates(own, waits, several),
-            *(_of_computing(own, found, broken_off) if rank.undelivered() else ()),
+            *(computing if rank.undelivered() else ()),
         ),
         told.noted,
         told.awaited,
@@ -257,10 +265,10 @@ def _of_predicates(own: Sequence[trio.lowlevel.Task], waits: Mapping[int, Wait],
 def _of_computing(
     own: Sequence[trio.lowlevel.Task], found: Sequence[TaskRecord], broken_off: BrokenOff | None
 ) -> list[str]:
-    """Return what to do about loops of a rank that only compute, while messages are there for it."""
+    """Return what to do about loops of a rank that only compute, which polls nothing."""
     ran = broken_off is not None and any(task.ran for task in found)
     said = list(broken_off.advice) if ran and broken_off is not None else []
-    for task in own if any(task.call == _COMPUTES for task in found) else ():
+    for task in own if any(task.call == COMPUTES for task in found) else ():
         frames = [each for each in tasks.frames(task) if _is_program(each[0])]
         said += on_loops(frames) if frames else []
     return said

@@ -11,6 +11,8 @@ from conduit.core import written
 
 OF_TRIO = "a wait of Trio's own"
 """What a task does that waits in no call of this package, and so does not poll: `TaskRecord.call`."""
+COMPUTES = "ep.compute"
+"""What a task does that computes, which polls nothing either: `TaskRecord.call`."""
 
 
 @attrs.frozen

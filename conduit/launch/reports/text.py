@@ -13,7 +13,7 @@ from conduit.contract import Awaited
 from conduit.launch.reports.graph import pattern, shape, task_shape
 from conduit.launch.reports.held import held_back
 from conduit.launch.reports.inboxes import in_use, in_use_together, not_handled
-from conduit.launch.reports.records import Cause, RankRecord, Report, TaskRecord, WaitRecord
+from conduit.launch.reports.records import COMPUTES, Cause, RankRecord, Report, TaskRecord, WaitRecord
 from conduit.launch.reports.together import crossed
 from conduit.launch.reports.words import common, counted, named, ranges, shorten, span, wall
 from conduit.words import many
@@ -335,9 +335,14 @@ def _waiters(cause: Cause, ranks: Sequence[RankRecord], *, all_of_them: bool = F
             text += f" ({ranges(waiting, len(waiting))})"
         if cause.in_turn:
             text += f": {len(cause.direct)} directly, {len(cause.in_turn)} in turn"
-    if ranks and all(rank.polls and rank.tasks and not rank.undelivered for rank in ranks):
+    if ranks and all(map(_has_polled, ranks)):
         text += f"; {'they poll and have' if many else 'it polls and has'} handled all that came"
     return text
+
+
+def _has_polled(rank: RankRecord) -> bool:
+    """Say whether a rank has certainly handled all that came; one that computes just now may have polled long ago."""
+    return rank.polls and not rank.undelivered and any(task.call != COMPUTES for task in rank.tasks)
 
 
 def _cycle(cycle: Sequence[int], most: int) -> str:

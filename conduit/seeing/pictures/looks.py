@@ -16,8 +16,11 @@ _SHADES = (
 
 Hatches are of straight lines: each circle of another would be curves, and they the most of the file.
 """
-_DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1, 1, 1, 1, 1)))
-_FILLS: tuple[Any, ...] = ("full", "none", "left", "bottom", "top")
+_DASHES: tuple[Any, ...] = (
+    "-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (12, 3)), (0, (8, 2, 2, 2, 2, 2)),
+)  # fmt: skip
+_FILLS: tuple[Any, ...] = ("full", "none", "left", "bottom", "top", "right")
+"""One fewer than dashes: so it takes 42 styles until two are alike in both."""
 
 
 def line(group: int, style: int) -> dict[str, Any]:

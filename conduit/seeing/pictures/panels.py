@@ -19,8 +19,8 @@ _ROOM = 60
 """Characters below an x axis."""
 _NUMBERS = 16
 """Rows of a matrix that has its numbers in it."""
-_BESIDE = 4.5
-"""Points between curves that lie on one another."""
+_BESIDE, _BESIDE_ALL = 4.5, 9.0
+"""Points between curves that lie on one another, and between the lowest and the highest of many."""
 _LABELS = 9
 """Sizes named on an axis at most."""
 _FEW = 6
@@ -45,10 +45,12 @@ def draw_lines(axes: Axes, panel: LinePanel, marks: tuple[AxisMark, ...], title:
     """Draw curves, and marks where the x axis has sizes."""
     _scale_x(axes, panel)
     _scale_y(axes, panel)
-    for curve, steps in zip(panel.curves, shifts(panel.curves), strict=True):
+    above = shifts(panel.curves)
+    step = min(_BESIDE, _BESIDE_ALL / max([1, *above]))
+    for curve, steps in zip(panel.curves, above, strict=True):
         (drawn,) = axes.plot(curve.x, curve.y, **line(curve.group, curve.style))
         if steps:  # after the limits of the axes have been chosen by its values
-            drawn.set_transform(_above(axes, steps * _BESIDE))
+            drawn.set_transform(_above(axes, steps * step))
         if curve.low:
             _draw_spread(axes, curve)
     if panel.level is not None:

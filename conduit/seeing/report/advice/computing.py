@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import attrs
 
-from conduit.seeing.report.advice.parts import WORTH, Advice, like, us
+from conduit.seeing.report.advice.parts import WORTH, Advice, about, like, us
 from conduit.seeing.report.intervals import Covered, Interval, intersection, overlap
 from conduit.seeing.report.observer import ReportRecording
 from conduit.seeing.report.profile import Profile
@@ -36,7 +36,7 @@ def not_polled(found: Profile) -> list[Advice]:
         Advice(
             f"Rank {like(most.rank, alike)} did not poll while others waited for it: it computed for "
             f"{us(most.unpolled)}, up to {us(most.longest)} at a time, with {many(most.messages, 'message')} under way "
-            f"to it. That cost the others{where}, {us(most.cost)} together, and the job about {us(saved)}.",
+            f"to it. That cost the others{where}, {us(most.cost)} together, and the job {about(saved)}.",
             "Call `await ep.poll()` in long computations, or cut them into shorter ones: only a poll runs handlers.",
             share,
         )
@@ -72,7 +72,7 @@ def imbalance(recording: ReportRecording, found: Profile) -> list[Advice]:
     return [
         Advice(
             f"Rank {who} computes {_more(heavy[most].computes, most, others)}; they wait for it"
-            f"{f', mostly at {place}' if place else ''}. Spread evenly, the work would take about {us(saved)} less.",
+            f"{f', mostly at {place}' if place else ''}. Spread evenly, the work would take {about(saved)} less.",
             "Give it less work: spread the work evenly over the ranks.",
             saved / found.working,
         )

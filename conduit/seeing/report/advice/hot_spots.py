@@ -27,7 +27,7 @@ def hot_spots(recording: ReportRecording, found: Profile) -> list[Advice]:
     """One rank that gets much more than its part of the requests, from most others, which wait meanwhile."""
     if found.ranks < 4:
         return []
-    coming = _requests(recording, found)
+    coming, apart = _requests(recording, found)
     if not coming:
         return []
     rank, sources = max(coming.items(), key=lambda each: (each[1].total(), -each[0]))
@@ -41,6 +41,7 @@ def hot_spots(recording: ReportRecording, found: Profile) -> list[Advice]:
     if waited < WORTH and busy < _BUSY:
         return []
     what = "messages" if found.library else "requests"
+    but_those = " (those for locks apart)" if apart else ""
     told = []
     if busy >= WORTH:
         told.append(f"it spends {part(busy)} on messages and handlers")
@@ -48,8 +49,8 @@ def hot_spots(recording: ReportRecording, found: Profile) -> list[Advice]:
         told.append(f"the others wait for it for {100 * waited:.0f} % of theirs on the average")
     return [
         Advice(
-            f"Rank {rank} is a hot spot: {count} of {total} {what} go to it, from {many(others, 'rank')}, and "
-            f"{', and '.join(told)}.",
+            f"Rank {rank} is a hot spot: {count} of {total} {what}{but_those} go to it, from "
+            f"{many(others, 'rank')}, and {', and '.join(told)}.",
             "Let a tree combine what is one sum (reduce, all_reduce), spread data and locks over the ranks, or "
             "collect several requests in one.",
             max(waited, WORTH),
@@ -57,19 +58,26 @@ def hot_spots(recording: ReportRecording, found: Profile) -> list[Advice]:
     ]
 
 
-def _requests(recording: ReportRecording, found: Profile) -> dict[int, Counter[int]]:
-    """Count the requests and native operations that go to each rank, by the other that they come from."""
+def _requests(recording: ReportRecording, found: Profile) -> tuple[dict[int, Counter[int]], bool]:
+    """Count the requests and native operations that go to each rank, by the other that they come from.
+
+    Those for locks are not counted; it is returned whether there are any.
+    """
     coming: dict[int, Counter[int]] = defaultdict(Counter)
-    locks = in_calls(recording, "lock", "hold")  # which of them wait for whom is another advice
+    locks, apart = in_calls(recording, "lock", "hold"), False  # which of them wait for whom is another advice
     for life in found.lives:
         source, dest = life.way
         line = recording.lines.get(life.message, ""), source
-        if source != dest and not life.message.reply and line not in locks:
+        if source == dest or life.message.reply:
+            continue
+        if line in locks:
+            apart = True
+        else:
             coming[dest][source] += 1
     for call in (*found.native, *found.library):
         if call.rank != call.peer:
             coming[call.peer][call.rank] += 1
-    return coming
+    return coming, apart
 
 
 def _waited_for(found: Profile, rank: int, serving: Covered) -> float:

@@ -67,6 +67,12 @@ def us(ticks: float) -> str:
     return f"{ticks / 1e6:,.1f} µs"
 
 
+def about(ticks: float) -> str:
+    """Write picoseconds that are known roughly, in two digits."""
+    rounded = float(f"{ticks / 1e6:.1e}")
+    return f"about {rounded:,.{0 if rounded >= 10 else 1}f} µs"
+
+
 def part(share: float) -> str:
     """Write a share of the time after the start; of one rank, whose it is."""
     return f"{100 * share:.0f} % of its time after the start"
