@@ -358,6 +358,8 @@ def _differ(files: tuple[Path, Path], out: Path | None) -> int:
     if shown := most_changed(found):
         titles = ("conduit", "operation", "bytes", "first us", "second us", "ratio")
         print_table(console, grid(titles, map(_cells, shown), right=range(2, 6)))
+        if len(shown) < sum(each.before != each.after for each in found):
+            print_text(console, f"Above are the {len(shown)} that differ most; --out FOLDER writes a page with all.")
     print_text(console, summary(found, alone))
     if missing := cut_short([*first, *second]):
         print_text(console, missing)

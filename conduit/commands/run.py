@@ -363,6 +363,7 @@ def _failed(
         "version": package_version(),
         "conduit": spec.text,
         "options": spec.in_effect,
+        "ranks": settings["ranks"],
         "seed": settings["seed"],
         "segment": settings["segment"],
         "error": error,

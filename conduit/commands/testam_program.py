@@ -78,7 +78,7 @@ class TestamBlock:
         category: of the messages.
         exchange: who sends what and waits for what.
         nbytes: payload of each message, None for short ones.
-        at_limit: the size is the conduit's limit and not one of the regular ones.
+        at_limit: the size is the largest and not one of the regular ones.
     """
 
     section: str

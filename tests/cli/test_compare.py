@@ -258,6 +258,8 @@ def test_two_files_as_ratios(command, tmp_path):
     found, alone = differences(*(results_of("diff", tmp_path / f"{name}.json") for name in "ab"))
     assert alone == 0
     assert f"Of {len(found)} figures in both" in out
+    assert sum(each.before != each.after for each in found) > 10
+    assert "Above are the 10 that differ most; --out FOLDER writes a page with all.\n" in out
     flood = next(each for each in found if each.operation == "AMShort flood roundtrip ReqRep")
     assert flood.ratio == flood.after / flood.before < 0.9
 

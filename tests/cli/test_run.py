@@ -764,7 +764,7 @@ def test_json_of_a_run_that_fails_says_so(command, tmp_path, body, expected, err
     path, out = tmp_path / "prog.py", tmp_path / "out.json"
     path.write_text(f"async def main(ep):\n    if ep.hosts == (0, 1):\n        {body}\n")
     out.write_text("an older one")
-    words = ["--conduit", "loggp:slots=2", "--ranks-per-host", "1", "--conduit", "loggp", "--json", str(out)]
+    words = ["--conduit", "loggp:slots=2", "-n", "2", "--ranks-per-host", "1", "--conduit", "loggp", "--json", str(out)]
     try:
         status, _, _ = command("run", str(path), *words)
     except SystemExit as exit:
@@ -773,6 +773,7 @@ def test_json_of_a_run_that_fails_says_so(command, tmp_path, body, expected, err
     found, *_ = json.loads(out.read_text())
     assert found["error"].startswith(error)
     assert (found["conduit"], found["options"]["slots"], found["seed"]) == ("loggp:slots=2", 2, 0)
+    assert found["ranks"] == 2
     if len(json.loads(out.read_text())) == 1:  # the program went on to no other conduit
         with pytest.raises(BadRequest, match="holds no results"):
             read_results(out)
