@@ -23,7 +23,7 @@ class Record:
             two payloads, 1 for one way, 0 where no rate is shown; of sizes that are drawn, how many of `nbytes` they
             come to.
         raw: microseconds of the bare driver for one iteration, None where nothing compares.
-        at_limit: `nbytes` is the largest that is asked for, or that the conduit takes, and not one of the regular sizes.
+        at_limit: `nbytes` is the largest there is, as asked for or as the conduit takes, and no regular size.
         at_most: why the figure is an upper bound of what it stands for; "" where it is the figure itself.
         unknown: why the figure cannot be told, and is 0; "" where it can.
         digits: decimals of its microseconds in tables.
