@@ -527,6 +527,11 @@ def _awaited(failed: ProgramNode, node: ast.AST) -> str:
         return ""
     if text := getattr(type(value), "_instead", {}).get("await"):
         return f"{_shown(node)} {is_a(value)}, which is no call: {as_called(text, type(value), _name(node))}"
+    if isinstance(value, list | tuple) and value:
+        if text := getattr(type(value[0]), "_instead", {}).get("await []"):
+            return f"{_shown(node)} {is_a(value)}, which cannot be awaited itself: {text}"
+        if inspect.isawaitable(value[0]):
+            return f"{_shown(node)} {is_a(value)}, which cannot be awaited itself: await what is in it, one by one"
     if value is None and isinstance(node, ast.Name):
         return f"{node.id} is None, and there is nothing to wait for: leave this `await` out"
     if isinstance(node, ast.Attribute | ast.Name):
