@@ -10,7 +10,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -289,6 +289,34 @@ def _of_predicate(tree: ast.AST) -> str:
         case ast.Await(value=ast.Call(func=ast.Attribute(attr="block_until") as name)):
             return f"{ast.unparse(name)} calls its predicate without arguments: write `lambda: ...`"
     return ""
+
+
+def of_freed(error: BaseException, ours: Callable[[object], bool]) -> str:
+    """Return what to say where a program writes to an array that was freed, which is read-only; "" for others."""
+    failed = program_node(error, ours)
+    if failed is None:
+        return ""
+    for node in ast.walk(failed.tree):
+        array = failed.value(node) if isinstance(node, ast.Name | ast.Attribute) else None
+        if isinstance(array, np.ndarray) and not array.flags.writeable:
+            owner = _owner(array)
+            if owner.flags.writeable and owner.dtype == np.uint8 and owner.ndim == 1:  # as a segment
+                return (
+                    f"the memory of {_shown(node)} was freed, or the program has made it read-only: use arrays before "
+                    "they are freed"
+                )
+    return ""
+
+
+def _owner(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the array whose memory another one is a part of."""
+    found: np.ndarray[Any, Any] = array
+    there: Any = array.base
+    while there is not None:
+        if isinstance(there, np.ndarray):
+            found = there
+        there = there.obj if isinstance(there, memoryview) else getattr(there, "base", None)
+    return found
 
 
 def into_bytes(error: BaseException, ours: Callable[[object], bool]) -> str:
