@@ -345,6 +345,7 @@ class Handle(Generic[T_co]):
     _instead: ClassVar = {
         **dict.fromkeys(("wait", "Wait", "sync"), "`await` the handle itself"),
         **dict.fromkeys(("test", "Test", "is_done"), "look at its `done`"),
+        "await []": "write `await x.wait_all(handles)`",
     }
 
     __slots__ = ("_events", "_line", "_result", "awaited", "call")

@@ -28,6 +28,7 @@ from extended.listened import (
 )
 from extended.locks import Lock, Locks
 from extended.native import NativeAtomics
+from extended.numpy_warnings import let_raise
 from extended.of_others import OF_OTHERS
 from extended.putget import PutGet
 from extended.teams import SharedParts, Team
@@ -54,6 +55,7 @@ class Attachment:
     """
 
     def __init__(self, ep: conduit.Endpoint, kind: type[Extended]) -> None:
+        let_raise()
         self.ep = ep
         self.events = Events(ep)
         self.transfers = Transfers(ep, self.events)

@@ -19,8 +19,8 @@ from conduit.words import as_bytes, is_a, plain
 _ARGUMENTS = [struct.Struct(f"<{count}i") for count in range(256)]
 PACK = [each.pack for each in _ARGUMENTS]
 """Each packs that many handler arguments that fit 32 bits, signed."""
-UNPACKED = (IndexError, TypeError, struct.error)
-"""What packing raises where the arguments are too many or do not fit: `pack` says what is wrong, or makes them fit."""
+UNUSUAL = (KeyError, IndexError, TypeError, struct.error)
+"""What looking up a handler and packing raise where the one or the other is to be looked at more closely."""
 UNPACK = {each.size: each.unpack for each in _ARGUMENTS}
 _FIELD_NAME = re.compile(":[^:]*:")  # in the format of a buffer; what is left are its types
 _SHOWN, _SHOWN_BITS = 200, 256  # of a value in a message: characters, bits of an int

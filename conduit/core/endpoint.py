@@ -40,8 +40,7 @@ _MOST_THREADS = 1 << 20  # CPUs that work together, more than any host has
 _MOST_COUNTED = (1 << 63) - 1
 _COPIES = 256  # sizes of copies whose cost is remembered
 _NO_MORE = "nothing: the job is over, or a loop awaits none of its calls"  # in the place of a handler's name
-_UNUSUAL = (KeyError, *arguments.UNPACKED)
-"""What looking up a handler and packing raise where the one or the other is to be looked at more closely."""
+_UNUSUAL = arguments.UNUSUAL
 _KIND = _SHORT | _MEDIUM | _LONG | _LONG_ASYNC  # the bits of a word that tell them apart
 
 
@@ -392,7 +391,10 @@ class Endpoint:
         self.refuse_in_handler("ep.attach")
         if self._no_attach:
             raise BadRequest(f"ep.attach: {self._no_attach}")
-        self.handlers.check(handlers)
+        try:
+            self.handlers.check(handlers)
+        except BadRequest as error:
+            return refuse(self, error, _getframe(1))
         return self._attach(guard(self, "ep.attach"), handlers, self._attached)
 
     async def _attach(self, unused: Guard, handlers: tuple[Handler, ...], attached: int) -> None:

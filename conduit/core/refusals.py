@@ -12,7 +12,7 @@ from typing import Any, NoReturn, Protocol
 from conduit.contract import Port
 from conduit.core import written
 
-MOST_REFUSED = 100_000
+MOST_REFUSED = 10_000
 """Calls of a rank that may be refused while no time passes, before that ends the job."""
 
 
@@ -60,6 +60,19 @@ def _are_too_many(endpoint: Refusing, error: Exception, frame: FrameType) -> boo
         )
         endpoint._port.fail(error)
     return _ROW.count >= MOST_REFUSED
+
+
+def refuse_reply(endpoint: Refusing, error: Exception, frame: FrameType) -> NoReturn:
+    """Raise what refuses a call that nothing awaits, as a handler makes; after too many, leave that handler.
+
+    Args:
+        endpoint: of the rank that makes the call.
+        error: what it is refused with.
+        frame: of the line that makes it.
+    """
+    if endpoint.simulated and _are_too_many(endpoint, error, frame):
+        raise SystemExit(1) from error  # which `except Exception` lets pass; the job has its error
+    raise error
 
 
 async def _refuse_in_turn(endpoint: Refusing, error: Exception) -> NoReturn:

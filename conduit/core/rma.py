@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from math import prod
+from sys import _getframe
 from typing import Any, Protocol
 from zlib import crc32
 
@@ -13,6 +14,7 @@ from conduit.contract import AtomicOp, Buffer, Complete, Hooks, OneSided, Port, 
 from conduit.core import arguments
 from conduit.core.calls import Caller, Guard, guard
 from conduit.core.digest import BEGIN, COMPLETE, FLUSH, DigestLog
+from conduit.core.refusals import refuse
 from conduit.errors import BadRequest
 from conduit.words import many
 
@@ -39,6 +41,7 @@ class RmaRank(Caller, Protocol):
 
     rank: int
     size: int
+    simulated: bool
     _port: Port
 
     def segment_size(self, rank: int) -> int:
@@ -116,14 +119,17 @@ class Rma:
             HandlerError: called in a handler.
         """
         call = "ep.rma.put"
-        dest = self._target(call, dest, then)
-        given = arguments.buffer(call, "data", data)
-        if auxiliary:
-            place = self._ep._auxiliary_place(call, offset, len(given), dest)
-            # Nobody is told of it as of a put of the program.
-            return Rma._put(self, guard(self._ep, call), dest, StridedSection(place, len(given)), given, then)
-        place = arguments.place(call, offset, len(given), self._ep.segment_size(dest), dest)
-        return self._put(guard(self._ep, call), dest, StridedSection(place, len(given)), given, then)
+        try:
+            dest = self._target(call, dest, then)
+            given = arguments.buffer(call, "data", data)
+            if auxiliary:
+                place = self._ep._auxiliary_place(call, offset, len(given), dest)
+                # Nobody is told of it as of a put of the program.
+                return Rma._put(self, guard(self._ep, call), dest, StridedSection(place, len(given)), given, then)
+            place = arguments.place(call, offset, len(given), self._ep.segment_size(dest), dest)
+            return self._put(guard(self._ep, call), dest, StridedSection(place, len(given)), given, then)
+        except BadRequest as error:
+            return refuse(self._ep, error, _getframe(1))
 
     def get(self, dest: int, offset: int, out: Any, then: Complete = nothing) -> Coroutine[Any, Any, None]:
         """Begin to read bytes from the segment of a rank into `out`, which is in use until that is complete.
@@ -139,10 +145,13 @@ class Rma:
             HandlerError: called in a handler.
         """
         call = "ep.rma.get"
-        dest = self._target(call, dest, then)
-        view = _writable(call, out)
-        place = arguments.place(call, offset, len(view), self._ep.segment_size(dest), dest)
-        return self._get(guard(self._ep, call), dest, StridedSection(place, len(view)), view, then)
+        try:
+            dest = self._target(call, dest, then)
+            view = _writable(call, out)
+            place = arguments.place(call, offset, len(view), self._ep.segment_size(dest), dest)
+            return self._get(guard(self._ep, call), dest, StridedSection(place, len(view)), view, then)
+        except BadRequest as error:
+            return refuse(self._ep, error, _getframe(1))
 
     def put_strided(
         self,
@@ -170,10 +179,13 @@ class Rma:
             HandlerError: called in a handler.
         """
         call = "ep.rma.put_strided"
-        dest = self._target(call, dest, then)
-        given = arguments.buffer(call, "data", data)
-        places = self._places(call, dest, offset, run, counts, strides, "data", len(given))
-        return self._put(guard(self._ep, call), dest, places, given, then)
+        try:
+            dest = self._target(call, dest, then)
+            given = arguments.buffer(call, "data", data)
+            places = self._places(call, dest, offset, run, counts, strides, "data", len(given))
+            return self._put(guard(self._ep, call), dest, places, given, then)
+        except BadRequest as error:
+            return refuse(self._ep, error, _getframe(1))
 
     def get_strided(
         self,
@@ -192,10 +204,13 @@ class Rma:
             HandlerError: called in a handler.
         """
         call = "ep.rma.get_strided"
-        dest = self._target(call, dest, then)
-        view = _writable(call, out)
-        places = self._places(call, dest, offset, run, counts, strides, "out", len(view))
-        return self._get(guard(self._ep, call), dest, places, view, then)
+        try:
+            dest = self._target(call, dest, then)
+            view = _writable(call, out)
+            places = self._places(call, dest, offset, run, counts, strides, "out", len(view))
+            return self._get(guard(self._ep, call), dest, places, view, then)
+        except BadRequest as error:
+            return refuse(self._ep, error, _getframe(1))
 
     async def _put(self, unused: Guard, dest: int, places: StridedSection, data: Buffer, then: Complete) -> None:
         self._start(unused)
@@ -243,9 +258,12 @@ class Rma:
             HandlerError: called in a handler.
         """
         call = "ep.rma.fetch_add"
-        dest, place = self._word(call, dest, offset, then)
-        operands = (_operand(call, "value", value),)
-        return self._atomic(guard(self._ep, call), AtomicOp.FETCH_ADD, dest, place, operands, then)
+        try:
+            dest, place = self._word(call, dest, offset, then)
+            operands = (_operand(call, "value", value),)
+            return self._atomic(guard(self._ep, call), AtomicOp.FETCH_ADD, dest, place, operands, then)
+        except BadRequest as error:
+            return refuse(self._ep, error, _getframe(1))
 
     def swap(
         self, dest: int, offset: int, value: int, then: Callable[[int], object] = nothing
@@ -257,9 +275,12 @@ class Rma:
             HandlerError: called in a handler.
         """
         call = "ep.rma.swap"
-        dest, place = self._word(call, dest, offset, then)
-        operands = (_operand(call, "value", value),)
-        return self._atomic(guard(self._ep, call), AtomicOp.SWAP, dest, place, operands, then)
+        try:
+            dest, place = self._word(call, dest, offset, then)
+            operands = (_operand(call, "value", value),)
+            return self._atomic(guard(self._ep, call), AtomicOp.SWAP, dest, place, operands, then)
+        except BadRequest as error:
+            return refuse(self._ep, error, _getframe(1))
 
     def compare_swap(
         self, dest: int, offset: int, expected: int, new: int, then: Callable[[int], object] = nothing
@@ -271,9 +292,12 @@ class Rma:
             HandlerError: called in a handler.
         """
         call = "ep.rma.compare_swap"
-        dest, place = self._word(call, dest, offset, then)
-        operands = _operand(call, "expected", expected), _operand(call, "new", new)
-        return self._atomic(guard(self._ep, call), AtomicOp.COMPARE_SWAP, dest, place, operands, then)
+        try:
+            dest, place = self._word(call, dest, offset, then)
+            operands = _operand(call, "expected", expected), _operand(call, "new", new)
+            return self._atomic(guard(self._ep, call), AtomicOp.COMPARE_SWAP, dest, place, operands, then)
+        except BadRequest as error:
+            return refuse(self._ep, error, _getframe(1))
 
     async def _atomic(
         self,
@@ -302,8 +326,11 @@ class Rma:
             HandlerError: called in a handler.
         """
         call = "ep.rma.fence"
-        dest = self._target(call, dest, nothing)
-        return self._wait(guard(self._ep, call), partial(self._native.fence, dest))
+        try:
+            dest = self._target(call, dest, nothing)
+            return self._wait(guard(self._ep, call), partial(self._native.fence, dest))
+        except BadRequest as error:
+            return refuse(self._ep, error, _getframe(1))
 
     def quiet(self) -> Coroutine[Any, Any, None]:
         """Return when all operations that this rank has begun are complete; their `then` has been called.

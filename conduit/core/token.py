@@ -9,13 +9,15 @@ Who may send what from where:
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from sys import _getframe
+from typing import Any, ClassVar, NoReturn
 
 from conduit.contract import REQUEST, Category, Message, word_of
 from conduit.core import arguments
 from conduit.core.endpoint import Endpoint
 from conduit.core.handlers import Handler
-from conduit.errors import HandlerError
+from conduit.core.refusals import refuse_reply
+from conduit.errors import BadRequest, HandlerError
 
 _MEDIUM, _LONG = (word_of(0, category, is_request=False) for category in (Category.MEDIUM, Category.LONG))
 OVER = Message(0)
@@ -76,13 +78,14 @@ class Token:
             self._refuse("token.reply_short")
         ep = self.ep
         try:
-            index = ep._indices[handler]
-        except (KeyError, TypeError):
-            index = ep.handlers.index("token.reply_short", handler)
-        try:
-            packed = ep._packers[len(args)](*args)
-        except arguments.UNPACKED:
-            packed = arguments.pack("token.reply_short", args, ep.limits.max_args)
+            try:
+                index = ep._indices[handler]
+                packed = ep._packers[len(args)](*args)
+            except arguments.UNUSUAL:
+                index = ep.handlers.index("token.reply_short", handler)
+                packed = arguments.pack("token.reply_short", args, ep.limits.max_args)
+        except BadRequest as error:
+            refuse_reply(ep, error, _getframe(1))
         self._reply = Message(index, packed, b"", 0, 0, ep.rank)
 
     def reply_medium(self, handler: Handler, payload: Any, *args: Any) -> None:
@@ -101,9 +104,12 @@ class Token:
         if self._reply is not None or not self._word & REQUEST:
             self._refuse(call)
         limits = self.ep.limits
-        index = self.ep.handlers.index(call, handler)
-        packed = arguments.pack(call, args, limits.max_args)
-        data = arguments.payload(call, payload, limits.max_medium, "max_medium", "reply with reply_long")
+        try:
+            index = self.ep.handlers.index(call, handler)
+            packed = arguments.pack(call, args, limits.max_args)
+            data = arguments.payload(call, payload, limits.max_medium, "max_medium", "reply with reply_long")
+        except BadRequest as error:
+            refuse_reply(self.ep, error, _getframe(1))
         self._reply = Message(index | _MEDIUM, packed, bytes(data), 0, len(data), self.ep.rank)
 
     def reply_long(self, handler: Handler, payload: Any, offset: int, *args: Any) -> None:
@@ -124,25 +130,28 @@ class Token:
         if self._reply is not None or not self._word & REQUEST:
             self._refuse(call)
         ep = self.ep
-        index = ep.handlers.index(call, handler)
-        packed = arguments.pack(call, args, ep.limits.max_args)
-        most = ep.limits.max_long_reply
-        data = arguments.payload(call, payload, most, "max_long_reply", "let the requester ask for it in pieces")
-        place = arguments.place(call, offset, len(data), ep.segment_size(self.rank), self.rank)
+        try:
+            index = ep.handlers.index(call, handler)
+            packed = arguments.pack(call, args, ep.limits.max_args)
+            most = ep.limits.max_long_reply
+            data = arguments.payload(call, payload, most, "max_long_reply", "let the requester ask for it in pieces")
+            place = arguments.place(call, offset, len(data), ep.segment_size(self.rank), self.rank)
+        except BadRequest as error:
+            refuse_reply(ep, error, _getframe(1))
         lies = ep.place_in_segment(data)
         if lies is None:
             data = bytes(data)
         self._reply = Message(index | _LONG, packed, data, place if data else 0, len(data), ep.rank)
         self._reply.address = lies or 0
 
-    def _refuse(self, call: str) -> None:
+    def _refuse(self, call: str) -> NoReturn:
         if self._reply is OVER:
-            raise HandlerError(
-                f"{call}: this token belongs to handler {self._name!r}, which has returned; reply before it returns"
+            why = f"this token belongs to handler {self._name!r}, which has returned; reply before it returns"
+        elif not self.is_request:
+            why = (
+                f"{self._name!r} handles a reply, and a reply cannot be answered; let the program send a request "
+                "instead"
             )
-        if not self.is_request:
-            raise HandlerError(
-                f"{call}: {self._name!r} handles a reply, and a reply cannot be answered; let the program send a "
-                "request instead"
-            )
-        raise HandlerError(f"{call}: {self._name!r} has replied already; a request gets at most one reply")
+        else:
+            why = f"{self._name!r} has replied already; a request gets at most one reply"
+        refuse_reply(self.ep, HandlerError(f"{call}: {why}"), _getframe(2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dis
 import linecache
 import re
 import sys
@@ -13,6 +14,8 @@ from typing import Any
 SHOWN = 60
 """Characters of a call that a message has room for; a longer one is shown without its arguments."""
 
+_NO_NAMES = ("PUSH_NULL", "PRECALL", "KW_NAMES", "CACHE", "NOP", "RESUME")
+"""Instructions of a call that load nothing."""
 _CELL = re.compile(r"<ipython-input-(\d+)-\w+>")
 _OF_NOTEBOOK = "ipykernel_"
 """In the names of files that notebooks give their cells; there are no such files."""
@@ -57,9 +60,9 @@ def call(code: CodeType, lasti: int, name: str) -> str:
     Args:
         code: its function.
         lasti: index of the instruction in bytes, `f_lasti` of its frame.
-        name: what the call is known as; with ``(...)`` it is returned where the source cannot be found.
+        name: what the call is known as; with ``(...)`` it is returned where neither source nor instructions tell.
     """
-    known = name if name.endswith("]") else f"{name}(...)"
+    known = name if name.endswith("]") else f"{_loaded(code, lasti) or name}(...)"
     text = _source(code, lasti)
     try:
         made = ast.parse(text, mode="eval").body
@@ -69,6 +72,22 @@ def call(code: CodeType, lasti: int, name: str) -> str:
         return text
     function = ast.get_source_segment(text, made.func) if isinstance(made, ast.Call) else None
     return f"{function}(...)" if function and len(function) <= SHOWN else known
+
+
+def _loaded(code: CodeType, lasti: int) -> str:
+    """Return what an instruction calls, `x.barrier`, by those before it, as at a prompt; "" for all but names."""
+    wanted = _position(code, lasti)
+    names: list[str] = []
+    for step in dis.get_instructions(code):
+        place = step.positions
+        if place is None or (place.lineno, place.col_offset) != wanted[::2] or step.opname in _NO_NAMES:
+            continue
+        if step.opname.startswith("CALL") and (place.end_lineno, place.end_col_offset) == wanted[1::2]:
+            return ".".join(names)
+        if not isinstance(step.argval, str) or not step.opname.startswith("LOAD_") or step.opname == "LOAD_CONST":
+            return ""
+        names.append(step.argval)
+    return ""
 
 
 def node(code: CodeType, lasti: int) -> ast.AST | None:

@@ -16,6 +16,7 @@ from types import ModuleType
 
 _MISSED = re.compile(r"^cannot import name '(\w+)'")
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__))) + os.sep
+_NAME = os.path.basename(os.path.dirname(_PACKAGE))
 _CIRCLE = "partially initialized module"
 
 
@@ -28,11 +29,31 @@ def hiding(error: BaseException) -> str:
         return ""
     folders = {_folder(_script()), os.path.realpath(sys.path[0] if sys.path else ""), _begun(error)}
     for name, file, missed in _suspects(error):
+        if missed and (text := _not_imported(name, missed, folders)):
+            return text
         if os.path.basename(file) == f"{name}.py" and _folder(file) in folders and not _is_installed(file):
             spec = _elsewhere(name, os.path.dirname(file))
             if spec is not None and spec.origin is not None and (not missed or _has(spec, missed)):
                 kind = "module" if spec.submodule_search_locations is None else "package"
                 return f"{file} hides the {kind} {name}: give the file another name, such as my_{name}.py"
+    return ""
+
+
+def hider(folder: str) -> str:
+    """Return which file in a folder hides this package from the Python that begins there, "" for none."""
+    spec = PathFinder.find_spec(_NAME, [folder])
+    file = "" if spec is None else spec.origin or ""
+    return file if os.path.basename(file) == f"{_NAME}.py" and not os.environ.get("PYTHONSAFEPATH") else ""
+
+
+def _not_imported(name: str, missed: str, folders: set[str]) -> str:
+    """Return which file is not imported because it is called as this package, which has not what is missed; or ""."""
+    for folder in sorted(folders) if name == _NAME else ():
+        file = os.path.join(folder, f"{name}.py")
+        if folder and _has(ModuleSpec(name, None, origin=file), missed):
+            return (
+                f"`{name}` is this package, and {file} has {missed}: give the file another name, such as my_{name}.py"
+            )
     return ""
 
 

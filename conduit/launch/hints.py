@@ -35,6 +35,7 @@ from conduit.launch.misuse import (
     misuse,
     nothing,
     of_elements,
+    of_freed,
     of_generator,
     program_node,
     run_by_itself,
@@ -129,6 +130,8 @@ def hint(error: BaseException) -> str:
             return into_bytes(error, is_ours)
         case ValueError() if str(error).startswith("When changing to a larger dtype, its size must be a divisor"):
             return of_elements(error, is_ours)
+        case ValueError() if str(error).endswith(" is read-only"):
+            return of_freed(error, is_ours)
         case ValueError() if text := many_truths(error):
             return text
         case ValueError() if str(error).startswith("invalid literal for int() with base 10: "):

@@ -10,7 +10,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -291,6 +291,34 @@ def _of_predicate(tree: ast.AST) -> str:
     return ""
 
 
+def of_freed(error: BaseException, ours: Callable[[object], bool]) -> str:
+    """Return what to say where a program writes to an array that was freed, which is read-only; "" for others."""
+    failed = program_node(error, ours)
+    if failed is None:
+        return ""
+    for node in ast.walk(failed.tree):
+        array = failed.value(node) if isinstance(node, ast.Name | ast.Attribute) else None
+        if isinstance(array, np.ndarray) and not array.flags.writeable:
+            owner = _owner(array)
+            if owner.flags.writeable and owner.dtype == np.uint8 and owner.ndim == 1:  # as a segment
+                return (
+                    f"the memory of {_shown(node)} was freed, or the program has made it read-only: use arrays before "
+                    "they are freed"
+                )
+    return ""
+
+
+def _owner(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the array whose memory another one is a part of."""
+    found: np.ndarray[Any, Any] = array
+    there: Any = array.base
+    while there is not None:
+        if isinstance(there, np.ndarray):
+            found = there
+        there = there.obj if isinstance(there, memoryview) else getattr(there, "base", None)
+    return found
+
+
 def into_bytes(error: BaseException, ours: Callable[[object], bool]) -> str:
     """Say how text or bytes are stored in an array of bytes, as a segment is; "" for other errors."""
     failed = program_node(error, ours)
@@ -527,6 +555,11 @@ def _awaited(failed: ProgramNode, node: ast.AST) -> str:
         return ""
     if text := getattr(type(value), "_instead", {}).get("await"):
         return f"{_shown(node)} {is_a(value)}, which is no call: {as_called(text, type(value), _name(node))}"
+    if isinstance(value, list | tuple) and value:
+        if text := getattr(type(value[0]), "_instead", {}).get("await []"):
+            return f"{_shown(node)} {is_a(value)}, which cannot be awaited itself: {text}"
+        if inspect.isawaitable(value[0]):
+            return f"{_shown(node)} {is_a(value)}, which cannot be awaited itself: await what is in it, one by one"
     if value is None and isinstance(node, ast.Name):
         return f"{node.id} is None, and there is nothing to wait for: leave this `await` out"
     if isinstance(node, ast.Attribute | ast.Name):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 
 from conduit.contract import RankKind
 from conduit.core import arguments
+from conduit.errors import BadRequest
 from conduit.launch import output, terminal
 from conduit.launch.crossing import hear
+from conduit.launch.hidden import hider
 from conduit.launch.launchers import started_together
 from conduit.launch.registry import Spec, networks
 from conduit.launch.starting import WORDS, Outcome
@@ -77,8 +80,13 @@ def start(
         words: gives what is shown of the text of the failure that ends the job.
 
     Raises:
-        BadRequest: no such number can be started, or this machine has no launcher.
+        BadRequest: no such number can be started, this machine has no launcher, or a file hides this package from them.
     """
+    if file := hider(os.getcwd()):
+        raise BadRequest(
+            f"{file} hides the package conduit from the processes that are to be started here: give the file another "
+            "name, such as my_conduit.py"
+        )
     count = DEFAULT_RANKS if ranks is None else arguments.amount("run", "ranks", ranks, 1, MOST_RANKS)
     command, defaults = spec.cls.start_command(spec.options, count, ["-m", "conduit", *WORDS.get()])
     return start_command(count, command, defaults, environment or {}, hear, progress, words)

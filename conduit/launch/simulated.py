@@ -162,7 +162,10 @@ class SimulatedJob:
         detail = cause if isinstance(cause, str) else reports.describe(cause)
         if kind == "deadlock":
             detail = detail or self._unended()
-        report = reports.explain(kind, self.kernel.now, reports.gather(self._job.lives, blamed=blamed), detail)
+        records = reports.gather(self._job.lives, blamed=blamed)
+        if kind == "deadlock" and (raised := self._raised_at_last(look=False)) is not None:
+            return raised
+        report = reports.explain(kind, self.kernel.now, records, detail)
         return error(reports.brief(report), report)
 
     def _unended(self) -> str:
@@ -201,11 +204,15 @@ class SimulatedJob:
             f"the network {self._spec.cls.name!r}, not of the program"
         )
 
-    def _raised_at_last(self) -> BaseException | None:
-        """Look at what ranks wait for once more, before the verdict (D4); return what a predicate raises then (P3)."""
+    def _raised_at_last(self, *, look: bool = True) -> BaseException | None:
+        """Look at what ranks wait for once more, before the verdict (D4); return what a predicate raises then (P3).
+
+        Args:
+            look: False where the report has done so.
+        """
         for number, rank in enumerate(self._ranks):
             for wait in rank.waits():
-                if wait.ready() and (error := wait.error()) is not None:
+                if (not look or wait.ready()) and (error := wait.error()) is not None:
                     error.add_note(
                         f"raised on rank {number}, by what it waits for, when nothing else could happen any more"
                     )

@@ -134,6 +134,8 @@ class CollectiveEngine:
             signature = with_name(signature, called)
         if work.description:
             signature = described(signature, used, work.description, number=work.number)
+        if work.operator is not None:
+            work.operator.line = place
         call = self._call_of(team_calls, team_calls.next, signature, work)
         call.waited = waited
         if called:

@@ -12,11 +12,14 @@ import conduit
 from conduit.words import is_a
 from extended.checks import shown
 from extended.mistaken_operations import refuse_reduction, write_instead
+from extended.numpy_warnings import warn_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy.typing as npt
+
+    from extended.program_lines import SourceLine
 
     Array = npt.NDArray[Any]
 
@@ -45,6 +48,7 @@ class Operator:
     Attributes:
         name: for signatures and messages.
         elementwise: whether it may be applied in pieces.
+        line: of the program, which makes the call; for warnings.
 
     Args:
         call: the public call.
@@ -76,6 +80,7 @@ class Operator:
             )
         self.elementwise = isinstance(function, np.ufunc) and function.signature is None
         self.name = op if isinstance(op, str) else getattr(function, "__name__", type(function).__name__)
+        self.line: SourceLine = "an unknown line", 0
         self._call = call
         self._function: Callable[..., Any] = function
         self._dtype = dtype
@@ -114,22 +119,38 @@ class Operator:
             conduit.BadRequest: a function gave an array of another shape or kind.
         """
         if self.elementwise:
-            self._function(left, right, out=out, casting="same_kind")
+            try:
+                self._function(left, right, out=out, casting="same_kind")
+            except RuntimeWarning as warning:  # numpy raises it when `out` is set
+                warn_at(warning, self.line)
             return
-        try:
-            made = np.asarray(self._function(self._shown(left), self._shown(right)))
-        except Exception as error:
-            if isinstance(error, ValueError) and str(error).endswith("is read-only"):
-                error.add_note("an op must not change its arguments: let it return a new array, such as `a + b`")
-            elif error.__traceback__ is not None and error.__traceback__.tb_next is None:
-                raise self._of_c(error) from None
-            raise
+        made = self._made(left, right)
         if made.shape != self._shape or not np.can_cast(made.dtype, self._dtype, "same_kind"):
             raise conduit.BadRequest(
                 f"{self._call}: op={self.name} made an array of shape {made.shape} and dtype {made.dtype} out of two "
                 f"of shape {self._shape} and dtype {self._dtype}; it must keep both"
             )
-        out[:] = made.reshape(-1)
+        try:
+            out[:] = made.reshape(-1)
+        except RuntimeWarning as warning:
+            warn_at(warning, self.line)
+            with np.errstate(all="ignore"):
+                out[:] = made.reshape(-1)
+
+    def _made(self, left: Array, right: Array) -> Array:
+        """Return what a function makes of two operands."""
+        try:
+            return np.asarray(self._function(self._shown(left), self._shown(right)))
+        except Exception as error:
+            if isinstance(error, ValueError) and str(error).endswith("is read-only"):
+                error.add_note("an op must not change its arguments: let it return a new array, such as `a + b`")
+            elif error.__traceback__ is not None and error.__traceback__.tb_next is None:
+                if not isinstance(error, RuntimeWarning):
+                    raise self._of_c(error) from None
+                warn_at(error, self.line)
+                with np.errstate(all="ignore"):
+                    return np.asarray(self._function(self._shown(left), self._shown(right)))
+            raise
 
     def _of_c(self, error: Exception) -> conduit.BadRequest:
         """Return what is raised for the error of a function in C, which leaves no line: what it was given."""

@@ -60,10 +60,8 @@ class ShmemAtomics(Base):
         return apply()
 
     def _result(self, call: str, fetch: Any, elements: Array) -> Array:
+        self._not_freed(call, "fetch", fetch)
         array = arguments.array_of(call, "fetch", fetch, writable=True)
-        block = self._blocks.find(array)
-        if block is not None and block.freed:
-            raise conduit.BadRequest(f"{call}: fetch was freed; use arrays before they are freed")
         if array.dtype != elements.dtype or array.size != 1:
             raise conduit.BadRequest(
                 f"{call}: fetch has {many(array.size, 'element')} of dtype {array.dtype}; give one of dtype "

@@ -41,6 +41,7 @@ class Allocation:
         serial: number of the allocation, the same on all PEs.
         made: the call that made it and where, as "pe.new_lock at heat.py:4".
         freed: whether it was given back.
+        array: weak reference to the array that the program was given, None where it was given bytes.
     """
 
     root: ref[Array]
@@ -49,6 +50,7 @@ class Allocation:
     serial: int
     made: str
     freed: bool = False
+    array: ref[Array] | None = None
 
 
 class Allocations:
@@ -87,11 +89,18 @@ class Allocations:
         made = f" ({block.made})" if place == "0" else ""
         return f"the lock at offset {block.offset + int(place)} of the symmetric heap{made}"
 
+    def given(self, root: Array, array: Array) -> None:
+        """Take note of the array that the program gets of a root."""
+        self._blocks[id(root)].array = ref(array)
+
     def drop(self, block: Allocation) -> None:
-        """Take note that a block was given back."""
+        """Take note that a block was given back: the program can write to its array no more."""
         block.freed = True
         root = block.root()
         assert root is not None
+        root.flags.writeable = False
+        if block.array is not None and (array := block.array()) is not None:
+            array.flags.writeable = False
         del self._kept[id(root)]
 
     def find(self, array: Array) -> Allocation | None:
@@ -160,6 +169,7 @@ class ShmemAllocation:
         with trio.CancelScope(shield=True):  # the others are to come out of it together with this one
             root = await self._new(called, prod(shape) * dtype.itemsize, align)
             made: Array = np.ndarray(shape, dtype, buffer=root, order=order)
+            self._blocks.given(root, made)
             if fill is not None:
                 self._x.ep.charge(copied=made.nbytes)
                 made[...] = fill

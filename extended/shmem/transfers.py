@@ -46,6 +46,11 @@ class Base:
         team = stream.team.members(call)
         return team.job_rank(arguments.pe_number(call, pe, team.size))
 
+    def _not_freed(self, call: str, name: str, array: Any) -> None:
+        block = self._blocks.find(array) if isinstance(array, np.ndarray) else None
+        if block is not None and block.freed:
+            raise conduit.BadRequest(f"{call}: {name} was freed; use arrays before they are freed")
+
 
 class ShmemTransfers(Base):
     """Puts return when their source may be changed, gets when the target is filled; `_nbi` forms at once."""
@@ -75,11 +80,6 @@ class ShmemTransfers(Base):
         array = arguments.beside(given, beside)
         elements = arguments.rows(array)
         return array.flatten() if elements is None else elements
-
-    def _not_freed(self, call: str, name: str, array: Array) -> None:
-        block = self._blocks.find(array)
-        if block is not None and block.freed:
-            raise conduit.BadRequest(f"{call}: {name} was freed; use arrays before they are freed")
 
     @public("pe")
     def put(self, target: Any, source: Any, pe: Any, size: Any = None, ctx: Any = None) -> Any:
@@ -147,8 +147,8 @@ class ShmemTransfers(Base):
     ) -> tuple[OperationStream, int, int, Array, int]:
         stream = self._stream(call, ctx)
         offset, there = self._blocks.place(call, "source", source)
+        self._not_freed(call, "target", target)
         here = arguments.array_of(call, "target", target, writable=True)
-        self._not_freed(call, "target", here)
         arguments.same_dtype(call, here, there)
         here = arguments.beside(here, source)
         rank = self._rank(call, pe, stream)

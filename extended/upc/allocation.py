@@ -124,7 +124,7 @@ class UpcAllocation:
             raise conduit.BadRequest(
                 f"{error}; an array of each thread's own is freed by that thread alone: `await t.free(a)`"
             ) from None
-        self.runtime.freed[a.description.id] = "by t.all_free"
+        self.runtime.note_freed(a.description.id, "by t.all_free")
 
     @public("t", _for_global_alloc)
     async def global_alloc(self, shape: Any, dtype: Any = "f8", block: Any = None) -> SharedArray:

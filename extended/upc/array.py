@@ -11,6 +11,8 @@ import trio
 
 import conduit
 from extended.front_ends import integer, public
+from extended.numpy_warnings import warn_at
+from extended.program_lines import program_line
 from extended.upc import selection
 from extended.upc.agreement import END, Argument, agree
 from extended.upc.buffer import Pending
@@ -184,6 +186,8 @@ class SharedArray:
         refuse_read(value)
         try:
             self.memory.local[...] = value
+        except RuntimeWarning as warning:
+            self.memory.local[...] = self._all_the_same(warning, value)
         except (ValueError, TypeError, OverflowError) as error:
             raise self._refused(error, value, self.memory.local.shape, "a.local = v", "this thread has") from None
 
@@ -281,6 +285,9 @@ class SharedArray:
                 self.memory.local[self._layout.local(flat)] = value
                 return
             self._value[0] = value
+        except RuntimeWarning as warning:
+            self._write_one(flat, self._all_the_same(warning, value)[()])
+            return
         except (ValueError, TypeError, OverflowError) as error:
             raise self._refused(error, value, ()) from None
         self.pending.put(flat, self._value.tobytes())
@@ -290,6 +297,8 @@ class SharedArray:
         values = np.empty(chosen.shape, self.dtype)
         try:
             values[...] = value
+        except RuntimeWarning as warning:
+            values[...] = self._all_the_same(warning, value)
         except (ValueError, TypeError, OverflowError) as error:
             raise self._refused(error, value, chosen.shape) from None
         flat, values = chosen.flat, values.reshape(-1)
@@ -300,6 +309,13 @@ class SharedArray:
         if len(flat):
             self.pending.put_many(flat, values)
             self._runtime.writes.added(self, values.nbytes)
+
+    def _all_the_same(self, warning: Warning, value: Any) -> Values:
+        """Return values, of which numpy warns, as what it makes of them; warn of the program's line."""
+        warn_at(warning, program_line())
+        with np.errstate(all="ignore"):
+            is_complex = isinstance(warning, np.exceptions.ComplexWarning)
+            return np.array(np.real(value) if is_complex else value, self.dtype)
 
     def _refused(
         self,

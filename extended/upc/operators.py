@@ -95,7 +95,8 @@ def operator(call: str, op: Any, dtype: np.dtype[Any]) -> UpcOperator:
     refuse_reduction(call, function)
     if isinstance(function, np.ufunc):
         try:
-            made = function(np.zeros(1, dtype), np.zeros(1, dtype))
+            with np.errstate(all="ignore"):
+                made = function(np.zeros(1, dtype), np.zeros(1, dtype))
         except Exception:
             made = None
         if not isinstance(made, np.ndarray) or not np.can_cast(made.dtype, dtype, "same_kind"):

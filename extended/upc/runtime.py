@@ -72,6 +72,13 @@ class Runtime:
             advice = _FREE if using == "t.free" else "use arrays before they are freed, and free them after a barrier"
             raise conduit.BadRequest(f"{using}: {what} was freed {who}; {advice}")
 
+    def note_freed(self, id: int, who: str) -> None:
+        """Take note that an array was freed: what the program has kept of it, `a.local`, can be written no more."""
+        self.freed[id] = who
+        array = self.arrays.get(id)
+        if array is not None:
+            array.memory.local.flags.writeable = False
+
     # ----------------------------------------------------------------------------------- an array freed by one thread
 
     async def free(self, id: int, offset: int) -> None:
@@ -104,8 +111,10 @@ class Runtime:
     def array_freed(self, token: Token, low: int, high: int) -> None:
         """Request: an array is being freed; say whether that is new."""
         id = (low & 0xFFFF_FFFF) | (high << 32)
-        token.reply_short(self.array_freed_noted, low, high, id not in self.freed)
-        self.freed.setdefault(id, f"by t.free of thread {token.rank}")
+        new = id not in self.freed
+        token.reply_short(self.array_freed_noted, low, high, new)
+        if new:
+            self.note_freed(id, f"by t.free of thread {token.rank}")
 
     def array_freed_noted(self, token: Token, low: int, high: int, new: int) -> None:
         """Reply: a thread knows it now."""

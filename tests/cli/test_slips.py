@@ -360,6 +360,18 @@ LINES = {
     # Called, awaited, entered.
     CORE + "ep.rank()": "ep.rank is an int and no method: write it without parentheses",
     CORE + "for r in ep.size: pass": "ep.size is an int: write `range(ep.size)`",
+    EXTENDED + "h = [await x.get_nb(0, 0, 8)]\n    a = await h": (
+        "h is a list, which cannot be awaited itself: write `await x.wait_all(handles)`"
+    ),
+    EXTENDED + "h = (x.get(0, 0, 8),)\n    (a,) = await h": (
+        "x.get(0, 0, 8) at prog.py:4 was called but never awaited, so it did nothing; write `await x.get(0, 0, 8)`"
+    ),
+    CORE + "async def other(): pass\n    h = [other()]\n    await h": (
+        "h is a list, which cannot be awaited itself: await what is in it, one by one"
+    ),
+    MPI + "h = [await comm.Isend(b'1', 0)]\n    await h": (
+        "h is a list, which cannot be awaited itself: write `await MPI.Request.Waitall(requests)`"
+    ),
     CORE + "await ep.rank": "ep.rank is an int, which is there at once: write it without `await`",
     CORE + "await ep.charge(1e-6)": "ep.charge() is a plain call, which never waits: write it without `await`".replace(
         "()", "(1e-06)"

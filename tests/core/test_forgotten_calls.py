@@ -491,6 +491,30 @@ def test_E4_a_public_call_that_is_not_awaited_is_told_with_the_programs_line(mon
     )
 
 
+@pytest.mark.parametrize(
+    ("line", "call"),
+    [
+        ("x.barrier()", "x.barrier"), ("ep.poll()", "ep.poll"), ("k.x.put(1, 0, b'a')", "k.x.put"),
+        ("later(1e-6)", "later"), ("'y'.join([]) or x.barrier()", "x.barrier"),
+        ("[x][0].barrier()", "Extended.barrier"), ("Extended.barrier(x)", "Extended.barrier"),
+        ("GLOBAL.barrier()", "GLOBAL.barrier"), ("(lambda: x.sync())()", "x.sync"),
+    ],
+)  # fmt: skip
+def test_E4_at_a_prompt_whose_lines_python_does_not_keep_it_is_told_as_it_is_called(line, call):
+    source = (
+        "from extended import Extended\nasync def main(ep):\n    global GLOBAL\n"
+        "    x = GLOBAL = await Extended.attach(ep)\n    class k: pass\n    k.x = x\n    later = ep.compute\n"
+        f"    {line}\n"
+    )
+    names = {}
+    exec(compile(source, "<stdin>", "exec"), names)
+    with pytest.raises(conduit.BadRequest) as caught:
+        conduit.run(names["main"], conduit="loggp")
+    assert str(caught.value) == (
+        f"{call}(...) at <stdin>:8 was called but never awaited, so it did nothing; write `await {call}(...)`"
+    )
+
+
 @pytest.mark.parametrize("keep", ["KEPT.append({})", "KEPT[:] = [1, {}]", "TABLE[ep.rank] = {}", "global A; A = {}"])
 def test_E4_so_is_one_that_a_variable_of_its_module_keeps(keep, tmp_path, monkeypatch):
     call = "x.put(1, 0, b'a')"

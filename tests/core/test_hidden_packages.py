@@ -131,3 +131,43 @@ for name in list(sys.modules):
 sys.path.insert(0, beside)
 """
 """A start that imports this package whole, whatever is hidden from then on."""
+
+
+def run_beside(tmp_path, source, *words):
+    """Run a program beside a file that is called as this package, as the command does that finds the package first."""
+    (tmp_path / "conduit.py").write_text("def helper(): pass\n")
+    (tmp_path / "prog.py").write_text(source)
+    words = [sys.executable, "-P", "-m", "conduit", "run", "prog.py", *words]
+    return subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import conduit\nasync def main(ep): conduit.helper()",
+        "from conduit import helper\nasync def main(ep): helper()",
+    ],
+    ids=["attribute", "import"],
+)
+def test_a_file_that_is_called_as_this_package_is_not_imported(tmp_path, source):
+    done = run_beside(tmp_path, source)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        f"`conduit` is this package, and {tmp_path / 'conduit.py'} has helper: give the file another name, such as "
+        "my_conduit.py"
+    )
+
+
+def test_nothing_is_said_of_it_where_it_has_nothing_that_is_missed(tmp_path):
+    done = run_beside(tmp_path, "import conduit\nasync def main(ep): conduit.helping()")
+    assert "my_conduit" not in done.stderr
+    assert run_beside(tmp_path, "import conduit\nasync def main(ep): pass").stderr == ""
+
+
+def test_processes_are_not_started_where_it_would_run_in_the_place_of_this_package(tmp_path):
+    done = run_beside(tmp_path, "async def main(ep): pass", "--conduit", "mpi:library=mpi4py")
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"conduit run: {tmp_path / 'conduit.py'} hides the package conduit from the processes that are to be started "
+        "here: give the file another name, such as my_conduit.py\n"
+    )

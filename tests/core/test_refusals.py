@@ -169,6 +169,7 @@ REFUSED = {
     "request_long_async": (lambda ep, x: ep.request_long_async(9, print, b"", 0), r"_async: dest=9 is no rank"),
     "predicate": (lambda ep, x: ep.block_until(3), r"ep\.block_until: predicate=3 cannot be called"),
     "what": (lambda ep, x: ep.block_until(bool, what=3), r"ep\.block_until: what=3 is an int"),
+    "attach": (lambda ep, x: ep.attach(3), "attach: handler=3 is no function"),
     "compute": (lambda ep, x: ep.compute(-1), r"ep\.compute: seconds=-1 is not allowed"),
 }
 """Calls that are refused, and by what."""
@@ -196,6 +197,88 @@ def test_a_loop_that_catches_what_refuses_its_call_ends_the_job(monkeypatch, cat
         "loop, or let the error end it"
     )
     assert second.startswith("raised by rank 0 at ")
+
+
+NATIVE = {
+    "put": (lambda rma: rma.put(99, 0, b""), "dest=99 is no rank"),
+    "get": (lambda rma: rma.get(0, 0, b"12"), "out is a read-only bytes"),
+    "put_strided": (lambda rma: rma.put_strided(0, 0, 1, [2], [1], b""), "data has 0 bytes"),
+    "get_strided": (lambda rma: rma.get_strided(0, 0, 1, [2], [], bytearray(2)), r"counts=\(2,\) is 1 number"),
+    "fetch_add": (lambda rma: rma.fetch_add(0, 4, 1), "offset=4 is not aligned"),
+    "swap": (lambda rma: rma.swap(0, 8, 1, then=3), "then=3 cannot be called"),
+    "compare_swap": (lambda rma: rma.compare_swap(0, 8, None, 1), "expected=None is no value"),
+    "fence": (lambda rma: rma.fence(-1), "dest=-1 is no rank"),
+}
+"""Those of native operations."""
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_nor_does_one_that_calls_native_operations_go_on(monkeypatch, name):
+    monkeypatch.setattr(refusals, "MOST_REFUSED", 1000)
+    call, words = NATIVE[name]
+
+    async def main(ep):
+        while True:
+            with contextlib.suppress(Exception):
+                await call(ep.rma)
+
+    with pytest.raises(conduit.BadRequest, match=rf"\Aep\.rma\.{name}: {words}") as caught:
+        conduit.run(main, ranks=2, conduit="t3e")
+    line = call.__code__.co_firstlineno
+    assert caught.value.__notes__[0].startswith(f"the call at {__file__}:{line} was refused 1000 times, ")
+
+
+REPLIES = {
+    "short": (lambda token: token.reply_short(print), "token.reply_short: handler=print is not attached"),
+    "medium": (lambda token: token.reply_medium(print, b""), "token.reply_medium: handler=print is not attached"),
+    "long": (lambda token: token.reply_long(print, b"", 0), "token.reply_long: handler=print is not attached"),
+}
+"""Those of handlers."""
+
+
+@pytest.mark.parametrize("name", REPLIES)
+def test_nor_does_a_handler_that_replies_in_such_a_loop(monkeypatch, name):
+    monkeypatch.setattr(refusals, "MOST_REFUSED", 1000)
+    call, words = REPLIES[name]
+
+    def handler(token):
+        while True:
+            with contextlib.suppress(Exception):
+                call(token)
+
+    async def main(ep):
+        await ep.attach(handler)
+        await ep.request_short(1, handler)
+        await ep.block_until(lambda: False)
+
+    with pytest.raises(conduit.BadRequest) as caught:
+        conduit.run(main, ranks=2, conduit="loggp")
+    assert str(caught.value).startswith(words)
+    line = call.__code__.co_firstlineno
+    assert caught.value.__notes__[0].startswith(f"the call at {__file__}:{line} was refused 1000 times, ")
+
+
+def test_nor_does_one_that_replies_again_and_again(monkeypatch):
+    monkeypatch.setattr(refusals, "MOST_REFUSED", 1000)
+
+    def got(token):
+        pass
+
+    def handler(token):
+        while True:
+            with contextlib.suppress(Exception):
+                token.reply_short(got)
+
+    async def main(ep):
+        await ep.attach(handler, got)
+        await ep.request_short(1, handler)
+        await ep.block_until(lambda: False)
+
+    with pytest.raises(conduit.HandlerError) as caught:
+        conduit.run(main, ranks=2, conduit="loggp")
+    assert "has replied already; a request gets at most one reply" in str(caught.value)
+    line = handler.__code__.co_firstlineno + 3
+    assert caught.value.__notes__[0].startswith(f"the call at {__file__}:{line} was refused 1000 times, ")
 
 
 def test_calls_that_are_refused_while_time_passes_end_nothing(monkeypatch):

@@ -350,6 +350,69 @@ def test_D4_what_became_true_without_a_handler_is_reported_as_such(on_loggp):
         )
 
 
+@pytest.mark.parametrize("looks", range(3))
+def test_D4_what_a_predicate_raises_is_raised_whenever_it_is_looked_at(looks):
+    """By the wait, before the verdict, or by the report; it was told as one that became true."""
+
+    async def main(ep):
+        seen = []
+
+        def predicate():
+            seen.append(1)
+            if len(seen) > looks:
+                raise KeyError("x")
+
+        await ep.attach()
+        await ep.block_until(predicate)
+
+    with pytest.raises(KeyError, match=r"\A'x'") as caught:
+        conduit.run(main, ranks=1, conduit="loggp")
+    if looks:
+        note = "raised on rank 0, by what it waits for, when nothing else could happen any more"
+        assert note in caught.value.__notes__
+
+
+def test_what_a_predicate_raises_is_in_the_report_of_a_time_limit():
+    async def main(ep):
+        seen = []
+
+        def predicate():
+            seen.append(1)
+            if len(seen) > 1:
+                raise KeyError("x")
+
+        await ep.attach()
+        if ep.rank:
+            await ep.block_until(predicate)
+        while True:
+            await ep.poll()
+
+    with pytest.raises(conduit.TimeLimit) as caught:
+        conduit.run(main, ranks=2, conduit="loggp", time_limit=1e-3)
+    lines = str(caught.value).splitlines()
+    assert "in main: waits for a predicate (" in lines[-2]
+    assert lines[-1] == "       which raises KeyError: 'x' by now"
+    (wait,) = [task.wait for task in caught.value.report.ranks[1].tasks]
+    assert (wait.over, wait.raised) == (False, "KeyError: 'x'")
+
+
+def test_who_is_waited_for_is_named_where_the_line_before_names_one_of_them():
+    async def main(ep):
+        await ep.attach()
+        if ep.rank < 2:
+            await ep.compute(1e-6 * (1 + ep.rank))
+            await ep.block_until(lambda: False, what="news")
+        else:
+            await ep.block_until(lambda: False, what="a word", ranks=[0, 1])
+
+    with pytest.raises(conduit.Deadlock) as caught:
+        conduit.run(main, ranks=5, conduit="loggp")
+    _, first, waiting, second, _ = str(caught.value).splitlines()
+    assert first.startswith("rank 0: ")
+    assert waiting == "    3 ranks wait for ranks 0-1; ranks 0-1 poll and have handled all that came"
+    assert second.startswith("rank 1: ")
+
+
 def test_D5_a_deadlock_is_raised_by_run_and_never_inside_a_rank(both_ways):
     seen = []
 

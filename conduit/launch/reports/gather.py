@@ -339,8 +339,16 @@ def _place(task: trio.lowlevel.Task) -> tuple[SourceLine | None, bool]:
 
 
 def _wait(wait: Wait, *, look: bool) -> WaitRecord:
+    over = look and bool(wait.ready())
+    error = wait.error() if over else None
+    raised = "" if error is None else f"{type(error).__name__}: {error}".partition("\n")[0]
     return WaitRecord(
-        wait.what, wait.kind.value, wait.since, tuple(sorted(set(wait.ranks))), over=look and _over(wait.ready)
+        wait.what,
+        wait.kind.value,
+        wait.since,
+        tuple(sorted(set(wait.ranks))),
+        over=over and error is None,
+        raised=raised,
     )
 
 
@@ -349,10 +357,6 @@ def _at_start(wait: WaitRecord) -> WaitRecord:
     if wait.kind != Awaited.ATTACH.value:
         return wait
     return attrs.evolve(wait, what="its turn, now that every rank has started" if wait.over else "every rank to start")
-
-
-def _over(ready: Callable[[], bool]) -> bool:
-    return bool(ready())
 
 
 def _endpoint_call(frames: Iterable[tuple[FrameType, int]]) -> str:

@@ -77,6 +77,7 @@ class WaitRecord:
         since: when the wait began, picoseconds.
         ranks: whom it waits for, sorted, as far as is known.
         over: whether it turned out to be over when it was looked at once more.
+        raised: what its predicate raised then, in words, "" for nothing.
         missing: of what ranks do together, all that have not come, sorted.
         everybody: whether these are what the wait is for, rather than `ranks`.
         held: of a wait for a slot, the requests that hold what it needs, as far as they have got there.
@@ -87,6 +88,7 @@ class WaitRecord:
     since: int
     ranks: tuple[int, ...]
     over: bool = False
+    raised: str = ""
     missing: tuple[int, ...] = ()
     everybody: bool = False
     held: tuple[HeldRecord, ...] = ()

@@ -116,7 +116,8 @@ class _Text:
         if len(ranks) > 1 and len(lines) + bool(cause.direct) > most:
             lines = self._merged(ranks)  # so that all of them are named
         if cause.direct:
-            lines.insert(1, f"    {_waiters(cause, ranks)}")
+            apart = sum(not line.startswith(" ") for line in lines) > 1  # the first line does not name all of them
+            lines.insert(1, f"    {_waiters(cause, ranks, named(cause.ranks) if apart else '')}")
         if len(lines) > most:
             lines[most - 1 :] = [f"{lines[most - 1]} (and {many(len(lines) - most, 'line')} more)"]
         return lines
@@ -211,12 +212,16 @@ class _Text:
         if task.wait is None:
             return _doing(where, task)
         each = [task.wait for _, task in found if task.wait is not None]
-        over = f", {self._over}" if self._over and any(wait.over for wait in each) else ""
+        over = next((f", {text}" for wait in each if (text := self._found(wait))), "")
         owners = {rank.rank for rank, _ in found}
         return (
             f"{where}: waits for {common(wait.what for wait in each) or _UNNAMED}{_whom_together(each, owners)} "
             f"since {self._time(wait.since for wait in each)}{over}"
         )
+
+    def _found(self, wait: WaitRecord) -> str:
+        """Return what came of it that a wait was looked at once more, "" for nothing."""
+        return f"which raises {wait.raised} by now" if wait.raised else self._over if wait.over else ""
 
     def _lines(self, ranks: Sequence[RankRecord], first: Callable[[TaskRecord], bool] | None = None) -> list[str]:
         """Return the lines of a rank, or of several that differ in times alone.
@@ -239,8 +244,8 @@ class _Text:
             whom = f", to which {_not_come(wait.missing)}," if wait.missing else _whom(wait.ranks)
             begun = [each.wait.since for each in tasks if each.wait is not None]
             lines.append(f"{where}: waits for {wait.what or _UNNAMED}{whom} since {self._time(begun)}")
-            if self._over and wait.over:
-                lines.append(f"   {self._over}")
+            if text := self._found(wait):
+                lines.append(f"   {text}")
         if waiting := not_handled([rank], noted=True):
             lines.append(waiting)
         elif not rank.may_poll and not any(task.blamed for task in rank.tasks):
@@ -322,11 +327,18 @@ def _whom_together(waits: Sequence[WaitRecord], owners: set[int]) -> str:
     return "," if not awaited or owners.intersection(awaited) else _whom(awaited)
 
 
-def _waiters(cause: Cause, ranks: Sequence[RankRecord], *, all_of_them: bool = False) -> str:
-    """Return who waits for a cause, and whether that polls: its ranks, none where that is not to be said."""
+def _waiters(cause: Cause, ranks: Sequence[RankRecord], called: str = "", *, all_of_them: bool = False) -> str:
+    """Return who waits for a cause, and whether that polls.
+
+    Args:
+        cause: the cause.
+        ranks: its ranks, none where it is not to be said whether they poll.
+        called: what they are called where they have not been named yet.
+        all_of_them: whether all who wait are named.
+    """
     waiting = sorted([*cause.direct, *cause.in_turn])
     many = len(cause.ranks) > 1
-    whom = "it" if not many else "one of these" if cause.cycle else "them"
+    whom = called or ("it" if not many else "one of these" if cause.cycle else "them")
     if len(waiting) == 1:
         text = f"rank {waiting[0]} waits for {whom}"
     else:
@@ -336,7 +348,8 @@ def _waiters(cause: Cause, ranks: Sequence[RankRecord], *, all_of_them: bool = F
         if cause.in_turn:
             text += f": {len(cause.direct)} directly, {len(cause.in_turn)} in turn"
     if ranks and all(map(_has_polled, ranks)):
-        text += f"; {'they poll and have' if many else 'it polls and has'} handled all that came"
+        they = f"{called or 'they'} poll and have" if many else "it polls and has"
+        text += f"; {they} handled all that came"
     return text
 
 

@@ -61,6 +61,7 @@ class Request:
 
     _instead: ClassVar = {
         "await": "write `await request.Wait()`",
+        "await []": "write `await MPI.Request.Waitall(requests)`",
         **not_here.OF_REQUESTS,
         **{
             name: f"write `await MPI.Request.{call}(requests)`"
