@@ -15,7 +15,6 @@ from conduit.seeing.report.observer import SEND, Called, ReportRecording
 from conduit.seeing.report.profile import Profile
 from conduit.words import many
 
-
 _OF_HANDLES = "_nb"
 """With which the waits for handles end in words: they have the name of the call that gave the handle."""
 
