@@ -521,7 +521,9 @@ def _run(
         if any(note.startswith("interrupted") for note in notes):
             interrupts.told(exc)
         raise
-    except Exception as exc:
+    except SystemExit:
+        raise
+    except BaseException as exc:  # a program may raise any
         if not file.started:
             raise
         sys.stdout.flush()

@@ -3,8 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 import attrs
+
+
+class Turn(Protocol):
+    """One of the things that ranks do together, as one rank has done it.  It travels from process to process."""
+
+    def differs(self, rank: int, first: Any, of: int) -> str:
+        """Return what is to be said where two ranks have done it otherwise, which may not be; "" where they may.
+
+        Args:
+            rank: whose this one is.
+            first: the other one.
+            of: whose that is.
+        """
+        ...
 
 
 @attrs.frozen
@@ -20,6 +35,7 @@ class Participation:
         called: what its turns are, as a program has them, for a report that tells that ranks have come unequally often;
             "" where it is not to.
         last: the last of them that this rank has made, with its line; "" where that is not known.
+        turns: the last of them that this rank has made, as far as they are to be compared with those of others.
     """
 
     name: str
@@ -29,6 +45,7 @@ class Participation:
     everybody: bool
     called: str = ""
     last: str = ""
+    turns: tuple[Turn, ...] = ()
 
 
 @attrs.frozen
@@ -103,7 +120,8 @@ class LayerReport:
         everybody: bool = False,
         called: str = "",
         last: str = "",
+        turns: Sequence[Turn] = (),
     ) -> None:
         """Add this rank's part in something that ranks do together; see `Participation`."""
         ranks = members if isinstance(members, range) else tuple(members)
-        self.parts.append(Participation(name, ranks, come, dict(waits), everybody, called, last))
+        self.parts.append(Participation(name, ranks, come, dict(waits), everybody, called, last, tuple(turns)))

@@ -233,6 +233,8 @@ def nothing(error: BaseException, ours: Callable[[object], bool]) -> str:
         ours: says of a class, or a function, whether it is one of this project.
     """
     failed = program_node(error, ours)
+    if failed is not None and (text := _no_trace(failed)):
+        return text
     names = [node for node in ast.walk(failed.tree) if isinstance(node, ast.Name)] if failed else []
     taken = next((name for name in names if failed and failed.value(name) is None), None)
     if failed is None or taken is None:
@@ -248,6 +250,20 @@ def nothing(error: BaseException, ours: Callable[[object], bool]) -> str:
             "`await ep.block_until(...)` for what that handler keeps"
         )
     return given
+
+
+def _no_trace(failed: ProgramNode) -> str:
+    """Say what gives a result its trace where a program has used one that is not there; "" where it has not."""
+    for node in ast.walk(failed.tree):
+        match node:
+            case ast.Attribute(value=result, attr="trace"):
+                there = failed.value(result)
+                if isinstance(there, Result) and there.trace is None:
+                    return (
+                        f"{ast.unparse(node)} is None, for that job kept none: give its run `trace=True`, as "
+                        "`conduit.run(main, ..., trace=True)`"
+                    )
+    return ""
 
 
 def _maker(failed: ProgramNode, taken: ast.Name) -> tuple[ast.Call, str, int] | None:

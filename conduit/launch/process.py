@@ -138,7 +138,7 @@ class ProcessJob:
             ticks = self._clock.now
         except BaseException as error:
             ticks = self._clock.now
-            watch.failed(_status(error), self._told(error))
+            watch.failed(_status(error), self._told(error), interrupted=isinstance(error, KeyboardInterrupt))
             if not isinstance(error, KeyboardInterrupt):
                 self._speech.warnings(self._rank.warnings())
             self._recorded(ticks, failed=True, error=error)

@@ -36,7 +36,8 @@ class Result:
             waited for something outside virtual time (a thread, a socket).
         statistics: counts of each rank, by name.
         warnings: what layers wanted users to know, for each rank.
-        trace: what happened and when, if that was asked for; `result.trace.write(path)` writes it as a trace.
+        trace: what happened and when, None unless the job was run with `trace=True`; `result.trace.write(path)` writes
+            it as a trace.
     """
 
     values: Sequence[Any]

@@ -157,12 +157,13 @@ class Watch:
         with self._lock:
             self._job = None
 
-    def failed(self, status: int, told: Told | None = None) -> None:
+    def failed(self, status: int, told: Told | None = None, *, interrupted: bool = False) -> None:
         """End the job in all processes, because of this one; they end when this program does, or soon in any case.
 
         Args:
             status: the exit status.
             told: what is said of this rank's error, for others that may have the same; None where it is not shown here.
+            interrupted: whether that is Ctrl-C: others say where they are then.
         """
         if told is not None:
             self._error = told
@@ -174,7 +175,7 @@ class Watch:
             if self._told_rank_0:  # which ends them all when it has shown where they were
                 self.end, self._own_end = EarlyEnd(0, status), False
             self._abort_at = time.monotonic() + self._abort_s()
-        self._tell_all(("end", self._number, status))
+        self._tell_all(("end", self._number, status, interrupted))
 
     def of_all(self, told: Told) -> None:
         """Take note of an error that all ranks raise, for they all see its reason."""
@@ -296,7 +297,7 @@ class Watch:
             if rank != self._processes.rank:
                 self._tell(rank, what)
 
-    def _on_end(self, source: int, number: int, status: int) -> None:
+    def _on_end(self, source: int, number: int, status: int, interrupted: bool) -> None:
         """Another rank has ended a job."""
         end = EarlyEnd(source, status)
         with self._lock:
@@ -306,7 +307,30 @@ class Watch:
             if number > self._number:
                 self._early[number] = end
                 return
-        self._ended_by(end)
+            job = self._job if interrupted else None
+        if job is None:
+            self._ended_by(end)
+            return
+        said = threading.Event()
+
+        def say(state: stall.RankState) -> None:
+            said.set()
+            self._say_where(state)
+
+        job.ask_state(say)
+        self._ended_by(end)  # after which it waits no more
+        if not said.wait(LEAVE_S / 2):
+            self._say_where(stall.computing(self._processes.rank, self._worker))
+
+    def _say_where(self, state: stall.RankState) -> None:
+        """Say where this rank was when Ctrl-C reached another one."""
+        state = attrs.evolve(state, told=self._told)
+        if self._speech.state(pickle.dumps(state)):
+            return
+        if self._processes.rank:
+            self._tell(0, ("interrupted", self._number, state))
+        else:
+            self._on_interrupted(0, self._number, state)
 
     def _on_error(self, source: int, number: int, told: Told) -> None:
         """Another rank has raised an error."""

@@ -37,7 +37,8 @@ def run(main: Main, *args: Any, library: str = "scampi", **options: Any) -> Any:
         *args: every rank gets its own deep copy.
         library: scampi, sunmpi or start, simulated, or mpi4py, real MPI with ranks that are processes; options
             after a colon, "scampi:eager_count=4".
-        **options: what `conduit.run` takes besides: ranks, seed, ranks_per_host, time_limit.
+        **options: what `conduit.run` takes besides: ranks, seed, segment, ranks_per_host, time_limit, stall_limit,
+            trace; `help(conduit.run)` has them.
 
     Returns:
         what `conduit.run` returns.

@@ -28,7 +28,7 @@ def _number(call: str, name: str, value: object) -> int:
 
 
 def _for_alloc(call: str) -> Callable[..., None]:
-    def check(x: SymmetricHeap, nbytes: object, align: object = 64, *, called: str = "") -> None:
+    def check(x: SymmetricHeap, nbytes: object, align: object = 64, *, called: str = "", alike: str = "") -> None:
         _number(call, "nbytes", nbytes)
         multiple = _number(call, "align", align)
         if not multiple or multiple & (multiple - 1):
@@ -54,7 +54,9 @@ class SymmetricHeap:
     _heap: HeapCalls
 
     @public(_for_alloc("all_alloc"))
-    async def all_alloc(self, nbytes: SupportsIndex, align: SupportsIndex = 64, *, called: str = "") -> int:
+    async def all_alloc(
+        self, nbytes: SupportsIndex, align: SupportsIndex = 64, *, called: str = "", alike: str = ""
+    ) -> int:
         """Allocate the same bytes of every rank's segment; collective, returns when all ranks have called it.
 
         What is in them is what was there before: zeros where nothing has used them yet.
@@ -63,6 +65,7 @@ class SymmetricHeap:
             nbytes: how many bytes on each rank; none give an offset of its own as well.
             align: power of two that the offset is to be a multiple of.
             called: of a front end: the call that its user made, as "pe.zeros(shape=4)", which errors are to name.
+            alike: of a front end: what else of that call is to be the same on all ranks.
 
         Returns:
             the offset, the same on all ranks.
@@ -72,7 +75,8 @@ class SymmetricHeap:
                 room, with what is left.
             conduit.ConduitError: an earlier call was cancelled on this rank.
         """
-        return await self._heap.call(called or "all_alloc", HeapCallKind.ALLOCATE, index(nbytes), index(align))
+        name = called or "all_alloc"
+        return await self._heap.call(name, HeapCallKind.ALLOCATE, index(nbytes), index(align), alike)
 
     @public(_for_free("free"))
     async def free(self, offset: SupportsIndex, *, called: str = "") -> None:

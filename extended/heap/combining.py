@@ -17,6 +17,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
+from zlib import crc32
 
 import attrs
 import trio
@@ -71,6 +72,7 @@ class HeapCall:
         kind: what.
         number: bytes to allocate, the offset to free, or what kind of call was cancelled.
         align: of the offset, for an allocation.
+        alike: a checksum of what else of the call is to be the same on all ranks.
         said: the call as its user made it, and where, if that is known.
     """
 
@@ -78,17 +80,20 @@ class HeapCall:
     kind: int
     number: int
     align: int
+    alike: int = 0
     said: str = ""
 
     def words(self) -> tuple[int, ...]:
         """Return it as arguments of a message."""
-        return self.rank, self.kind, low(self.number), high(self.number), low(self.align), high(self.align)
+        kind = self.kind | self.alike << _KIND_BITS
+        return self.rank, kind, low(self.number), high(self.number), low(self.align), high(self.align)
 
     @classmethod
     def of_words(cls, words: tuple[int, ...], said: str = "") -> HeapCall:
         """Return the call that six arguments of a message say."""
         rank, kind, *pairs = words
-        return cls(rank, kind, joined(pairs[0], pairs[1]), joined(pairs[2], pairs[3]), said)
+        number, align = joined(pairs[0], pairs[1]), joined(pairs[2], pairs[3])
+        return cls(rank, kind & _KIND_MASK, number, align, kind >> _KIND_BITS, said)
 
     @classmethod
     def several(cls, words: tuple[int, ...], said: bytes = b"") -> list[HeapCall]:
@@ -99,7 +104,8 @@ class HeapCall:
 
     def agrees(self, other: HeapCall) -> bool:
         """Say whether another rank's call is the same."""
-        return (self.kind, self.number, self.align) == (other.kind, other.number, other.align)
+        ours = self.kind, self.number, self.align, self.alike
+        return ours == (other.kind, other.number, other.align, other.alike)
 
     def __str__(self) -> str:
         if self.kind == HeapCallKind.FREE:
@@ -111,6 +117,11 @@ class HeapCall:
 
 WORDS = 6
 """Arguments of a message that say one call."""
+
+_KIND_BITS = 2
+_KIND_MASK = (1 << _KIND_BITS) - 1
+_ALIKE_MASK = (1 << 31 - _KIND_BITS) - 1
+"""Of the checksum as much as goes beside the kind in one argument of a message."""
 
 _BETWEEN = "\0"
 _LONGEST = 240  # bytes of a call as its user made it, in a message
@@ -161,7 +172,7 @@ class HeapCalls:
         told = (self.heap_call_said, self.heap_answer_said) if self._told_in_messages else ()
         return self.heap_call, self.heap_answer, self.heap_asked, self.heap_told, *told
 
-    async def call(self, name: str, kind: HeapCallKind, number: int, align: int) -> int:
+    async def call(self, name: str, kind: HeapCallKind, number: int, align: int, alike: str = "") -> int:
         """Make a call with all ranks; return the offset that rank 0 answers.
 
         Args:
@@ -169,6 +180,7 @@ class HeapCalls:
             kind: what it does.
             number: bytes, or an offset.
             align: of the offset.
+            alike: what else is to be the same on all ranks.
 
         Raises:
             conduit.BadRequest: the calls differ, there is no room, or no such block; or another task is in a call.
@@ -182,7 +194,7 @@ class HeapCalls:
                 f"{name}: another task of this {self.rank_word} is in such a call; let one task do it"
             )
         self._busy, self._given, self._answer = True, True, None
-        mine = HeapCall(self._ep.rank, kind, number, align)
+        mine = HeapCall(self._ep.rank, kind, number, align, crc32(alike.encode()) & _ALIKE_MASK)
         said = "{} at {}:{}".format(called if "(" in called else mine, *program_line())
         self._called.pop(self._number - 2, None)  # others have heard of it
         self._called[self._number] = said

@@ -158,16 +158,24 @@ class ShmemAllocation:
     _blocks: Allocations
     CTX_DEFAULT: Ctx
 
-    async def _new(self, call: str, nbytes: int, align: int) -> Array:
-        offset = await self._x.all_alloc(nbytes, align=max(align, ALIGNED), called=call)
-        return self._blocks.add(offset, nbytes, made_here(call))
+    async def _new(self, call: str, given: list[str], nbytes: int, align: int, *, filled: bool) -> Array:
+        if align > ALIGNED:
+            given.append(f"align={align}")
+        alike = f"{given} {filled}"  # where some fill it, and others do not, those would wait for these
+        if not filled and call != "pe.empty":
+            given.append("clear=False")
+        called = f"{call}({', '.join(given)})"
+        offset = await self._x.all_alloc(nbytes, align=max(align, ALIGNED), called=called, alike=alike)
+        return self._blocks.add(offset, nbytes, made_here(called))
 
     async def _made(
         self, call: str, shape: tuple[int, ...], dtype: np.dtype[Any], order: Any, align: int, fill: Any
     ) -> Array:
-        called = f"{call}(shape={shape}, dtype={dtype})"
+        given = [f"shape={shape}", f"dtype={dtype}"]
+        if order == "F" and sum(size > 1 for size in shape) > 1:
+            given.append("order='F'")
         with trio.CancelScope(shield=True):  # the others are to come out of it together with this one
-            root = await self._new(called, prod(shape) * dtype.itemsize, align)
+            root = await self._new(call, given, prod(shape) * dtype.itemsize, align, filled=fill is not None)
             made: Array = np.ndarray(shape, dtype, buffer=root, order=order)
             self._blocks.given(root, made)
             if fill is not None:
@@ -199,8 +207,9 @@ class ShmemAllocation:
         multiple = _align(call, align)
 
         async def allocate() -> memoryview:
+            given = [f"count={many}", f"size={each}"]
             with trio.CancelScope(shield=True):  # as in `_made`
-                root = await self._new(f"{call}(count={many}, size={each})", many * each, multiple)
+                root = await self._new(call, given, many * each, multiple, filled=bool(clear))
                 if clear:
                     self._x.ep.charge(copied=many * each)
                     root[:] = 0

@@ -23,7 +23,7 @@ def run(main: Main, *args: Any, pes: int | None = None, **options: Any) -> Any:
         *args: every PE gets its own deep copy.
         pes: number of PEs; None: as `conduit.run` chooses.
         **options: what `conduit.run` takes besides: conduit, seed, segment (the symmetric heap), ranks_per_host,
-            time_limit.
+            time_limit, stall_limit, trace; `help(conduit.run)` has them.
 
     Returns:
         what `conduit.run` returns.

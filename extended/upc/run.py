@@ -23,7 +23,8 @@ def run(main: Main, *args: Any, threads: int | None = None, write_buffer: int = 
         *args: every thread gets its own deep copy.
         threads: number of threads; None: as `conduit.run` chooses.
         write_buffer: bytes of relaxed writes from which on they are sent at the next awaited call.
-        **options: what `conduit.run` takes besides: conduit, seed, segment, ranks_per_host, time_limit.
+        **options: what `conduit.run` takes besides: conduit, seed, segment, ranks_per_host, time_limit, stall_limit,
+            trace; `help(conduit.run)` has them.
 
     Returns:
         what `conduit.run` returns.

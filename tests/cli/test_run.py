@@ -248,6 +248,28 @@ def test_failing_program_shows_its_traceback_and_rank(run):
     assert "rank 1" in lines[-1]
 
 
+@pytest.mark.parametrize("kind", ["Exception", "BaseException", "GeneratorExit"])
+def test_an_error_of_any_kind_is_shown_from_the_first_line_of_the_program(run, kind):
+    status, _, err = run(
+        f"""
+        class Stop({kind}):
+            pass
+        async def main(ep):
+            await ep.compute(2e-6)
+            raise Stop("enough")
+        """
+    )
+    assert status == 1
+    assert re.fullmatch(
+        r"Traceback \(most recent call last\):\n"
+        r'  File "\S*program\.py", line 6, in main\n'
+        r'    raise Stop\("enough"\)\n'
+        r"\S*Stop: enough\n"
+        r"raised by rank 0 at \S+ s\n",
+        err,
+    )
+
+
 def test_this_package_is_no_part_of_a_program_in_a_folder_above_it(tmp_path):
     """Such as that of a clone, in which there is the environment."""
     (tmp_path / "program.py").write_text("")

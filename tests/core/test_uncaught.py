@@ -91,6 +91,21 @@ FOR_TRIO = (
             f"import conduit\n{MAIN}r = conduit.run(main)\nr.stats",
             "Result has no stats; write `r.statistics[rank]`, the counts of a rank by name",
         ),
+        *(
+            (
+                f"import conduit\n{MAIN}r = conduit.run(main)\n{use}",
+                "r.trace is None, for that job kept none: give its run `trace=True`, as `conduit.run(main, ..., "
+                "trace=True)`",
+            )
+            for use in (
+                "r.trace.save('a.json')",
+                "r.trace.write('a.json')",
+                "r.trace[0]",
+                "list(r.trace)",
+                "len(r.trace)",
+                "for each in r.trace: pass",
+            )
+        ),
         (
             "import conduit\nconduit.MPI",
             "AttributeError: module 'conduit' has no attribute 'MPI'; write `from conduits.mpi import MPI`",

@@ -275,19 +275,39 @@ def test_under_a_launcher_rank_0_tells_alone_where_all_were(shell, how):
 
 
 @pytest.mark.parametrize("computing", [False, True])
-def test_under_a_launcher_the_interrupt_of_another_rank_is_told_too(shell, computing):
+@pytest.mark.parametrize("how", ["command", "launcher"])
+def test_where_one_rank_is_interrupted_the_others_say_where_they_are(shell, computing, how):
     source = INTERRUPTED.replace("os.getpid())", "os.getpid(), ep.rank)")
     if not computing:
         source = source.replace("while ep.rank == 0", "while False")
-    process = shell.launch(3, "-m", "conduit", "run", shell.file(source), "--conduit", MPI)
+    words = ["-m", "conduit", "run", shell.file(source), "--conduit", MPI]
+    process = shell.launch(3, *words) if how == "launcher" else shell.begin(sys.executable, *words, "--ranks", 3)
     numbers = {int(rank): int(number) for _, number, rank in (process.stdout.readline().split() for _ in range(3))}
     os.kill(numbers[2], signal.SIGINT)
     done = shell.end(process)
     assert done.status == 130
     assert done.err.count("interrupted: where the ranks were") == 1
-    told = re.findall(r"^rank (\d): .*program.py:", done.err, re.M)  # it may not have come to its wait yet
-    assert told == ["2"]
-    assert "did not say" in done.err
+    assert "did not say" not in done.err
+    # Who is interrupted may not be in its wait yet, and then is told apart.
+    others = r"(ranks 1-2, each|rank 1)" if computing else r"ranks 0-[12], each"
+    waits = r"program\.py:10 in main: waits for a miracle, which rank 0 must bring about, since "
+    assert re.search(rf"^{others}: \S*{waits}", done.err, re.M)
+    assert computing == bool(re.search(r"^rank 0: \S*program\.py:[89] in main: is in code of its own$", done.err, re.M))
+
+
+def test_a_rank_that_ends_the_job_with_the_status_of_ctrl_c_is_no_ctrl_c(run_program):
+    done = run_program(
+        """
+async def main(ep):
+    await ep.attach()
+    if ep.rank == 1:
+        ep.exit(130)
+    await ep.block_until(lambda: False)
+""",
+        ranks=2,
+    )
+    assert done.status == 130
+    assert "where the ranks were" not in done.err
 
 
 def test_a_rank_is_killed_from_outside(shell):

@@ -15,6 +15,8 @@ async def main(pe, what):
     a, b = await pe.zeros(4), await pe.zeros(4)
     if what == "allocations":
         await (pe.zeros(5) if first else pe.ones((2, 2), dtype="f4"))
+    if what == "types":
+        await pe.zeros(4, "i8" if first else "f8")
     if what == "frees":
         await (pe.free(a) if first else pe.zeros(3))
     if what == "reductions":
@@ -46,6 +48,7 @@ def differ(run_program, shell, what, ranks):
     ("what", "one", "other"),
     [
         ("allocations", "pe.zeros(shape=(5,), dtype=float64)", "pe.ones(shape=(2, 2), dtype=float32)"),
+        ("types", "pe.zeros(shape=(4,), dtype=int64)", "pe.zeros(shape=(4,), dtype=float64)"),
         (
             "frees",
             "pe.free(what pe.zeros(shape=(4,), dtype=float64) at program.py:7 gave)",

@@ -656,6 +656,14 @@ async def main(comm, what):
         await comm.Bcast(mine if first else result.astype(int) if comm.rank == 1 else bytearray(32))
     if what == "order":
         await (comm if first else other).Barrier()
+    if what == "earlier":
+        await comm.Bcast(mine, 0 if first else 1)  # roots differ
+        await comm.Recv(result, comm.rank, 3)  # that nobody sends
+    if what == "earlier order":
+        for _ in range(200):
+            await other.Barrier()
+        await (comm.Allreduce(mine, result, MPI.MAX) if first else comm.Allreduce(mine, result))  # operators differ
+        await (other if first else comm).Barrier()
     if what == "none":
         await comm.Allreduce(mine, result)
         await other.Gatherv(mine[: comm.rank], [result, [0, 1, 2]] if first else None)
@@ -737,3 +745,27 @@ def test_collective_calls_that_cross_are_told_at_a_standstill(shell):
     )
     assert last.endswith(": all of them must make the same calls in the same order")
     assert ended == "ended, because nothing may stand still for 3 s (stall_limit)"
+
+
+IN_LOST = {
+    "earlier": f"program.py:{LOST[: LOST.index('# roots differ')].count(chr(10)) + 1}",
+    "operator": f"program.py:{LOST[: LOST.index('# operators differ')].count(chr(10)) + 1}",
+}
+
+
+def test_collective_calls_that_differ_are_told_at_a_later_standstill(shell):
+    done, _, _ = lost(shell, "earlier")
+    assert done.status == 1
+    assert done.err.splitlines()[-2:] == [
+        f"Comm.Bcast of rank 1 at {IN_LOST['earlier']}: root=1, but rank 0 has called it with root=0 at "
+        f"{IN_LOST['earlier']}; give the same on all ranks of MPI_COMM_WORLD",
+        "ended, because nothing may stand still for 3 s (stall_limit)",
+    ]
+    done, _, _ = lost(shell, "earlier order")
+    assert done.status == 1
+    *_, crossed, told, _ = done.err.splitlines()
+    assert crossed.endswith(": all of them must make the same calls in the same order")
+    assert told == (
+        f"Comm.Allreduce of rank 1 at {IN_LOST['operator']}: op=MPI_SUM, but rank 0 has called it with op=MPI_MAX at "
+        f"{IN_LOST['operator']}; give the same on all ranks of MPI_COMM_WORLD"
+    )

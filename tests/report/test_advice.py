@@ -125,6 +125,79 @@ async def bytes_put(ep, at_once):
     await x.barrier()
 
 
+async def handles(ep, at_once):
+    """Rank 0 begins to write numbers to rank 1, and waits for each in the next line."""
+    x = await Extended.attach(ep)
+    if ep.rank == 0:
+        begun = []
+        for index in range(MANY):
+            handle = await x.put_nb(1, 8 * index, bytes(8))
+            if at_once:
+                begun.append(handle)
+            else:
+                await handle
+        await x.wait_all(begun)
+    await x.barrier()
+
+
+async def handles_of_gets(ep, at_once):
+    """The same of gets, in two functions."""
+
+    async def ended(handle):
+        return await handle
+
+    x = await Extended.attach(ep)
+    if ep.rank == 0:
+        begun = []
+        for index in range(MANY):
+            begun.append(await x.get_nb(1, 8 * index, 8))
+            if not at_once:
+                await ended(begun.pop())
+        for handle in begun:
+            await ended(handle)
+    await x.barrier()
+
+
+async def two_under_way(ep):
+    """Rank 0 waits for the last access only when it has begun the next one."""
+    x = await Extended.attach(ep)
+    if ep.rank == 0:
+        before = await x.put_nb(1, 0, bytes(8))
+        for index in range(1, MANY):
+            handle = await x.put_nb(1, 8 * index, bytes(8))
+            await before
+            before = handle
+        await before
+    await x.barrier()
+
+
+async def by_messages(ep):
+    """Rank 0 sends numbers to rank 1, and waits for each answer: neither a put nor a get would do that."""
+    got = []
+
+    def ask(token, payload, number):
+        token.reply_short(answer, number)
+
+    def answer(token, number):
+        got.append(number)
+
+    await ep.attach(ask, answer)
+    for number in range(0 if ep.rank else MANY):
+        await ep.request_medium(1, ask, bytes(8), number)
+        await ep.block_until(lambda number=number: number in got, ranks=[1])
+
+
+async def in_pairs(ep):
+    """Rank 0 begins two accesses in a line, and waits for them."""
+    x = await Extended.attach(ep)
+    if ep.rank == 0:
+        for index in range(0, MANY, 2):
+            begun = [await x.put_nb(1, 8 * each, bytes(8)) for each in (index, index + 1)]
+            for handle in begun:
+                await handle
+    await x.barrier()
+
+
 async def in_order(ep, at_once):
     """Rank 0 writes eight bytes to each other rank."""
     x = await Extended.attach(ep)
@@ -346,6 +419,10 @@ CAUSES = {
     "elements": Cause(elements, False, True, "Rank 0 accesses rank 1 element by element", BLOCK),
     "elements, natively": Cause(elements, False, True, "Rank 0 accesses rank 1 element by element", BLOCK, "t3e"),
     "bytes": Cause(bytes_put, False, True, f"{MANY} times 1 byte, and waits for each one", BLOCK),
+    "handles": Cause(handles, False, True, f"{MANY} times 8 bytes, and waits for each one", BLOCK),
+    "handles, on udp": Cause(handles, False, True, f"{MANY} times 8 bytes, and waits for each one", BLOCK, "udp"),
+    "handles of gets": Cause(handles_of_gets, False, True, f"{MANY} times 8 bytes, and waits for each one", BLOCK,
+                             "loggp"),
     "in order": Cause(in_order, False, True, "Rank 0 accesses 39 ranks one after the other", "Begin all", ranks=40),
     "in steps": Cause(steps, False, True, "accesses 5 ranks one after the other", "Begin all", "loggp", ranks=6),
     "lists": Cause(lists, 0, 0, "The lists that rank 0 gives", "Try the conduit's option `rma=am`", "t3e",
@@ -573,6 +650,13 @@ async def edges(ep):
         for handle in handles:
             await handle
         await x.barrier()
+
+
+@pytest.mark.parametrize("network", ["sci", "sunfire", "udp", "startx", "loggp"])
+@pytest.mark.parametrize("main", [two_under_way, in_pairs, by_messages])
+def test_who_has_others_under_way_or_sends_messages_does_not_wait_for_each(main, network):
+    found, _ = reported(main, ranks=2, conduit=network)
+    assert [each.what for each in found.advice if "waits for each one" in each.what] == []
 
 
 GOOD = (stencil, edges, reducing, ping_pong, one_to_all, pipeline, exchanging, own, uncontended)

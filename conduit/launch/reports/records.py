@@ -223,6 +223,6 @@ class Report:
     clock: str = "virtual"
 
     def to_json(self) -> str:
-        """Return all of it as JSON: objects with the names of the attributes, without the `members` of parts."""
-        whole = attrs.asdict(self, filter=lambda attribute, _: attribute.name != "members")
+        """Return all of it as JSON: objects with the names of the attributes; parts have no `members` and `turns`."""
+        whole = attrs.asdict(self, filter=lambda attribute, _: attribute.name not in ("members", "turns"))
         return json.dumps(whole, separators=(",", ":"))

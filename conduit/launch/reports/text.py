@@ -14,7 +14,7 @@ from conduit.launch.reports.graph import pattern, shape, task_shape
 from conduit.launch.reports.held import held_back
 from conduit.launch.reports.inboxes import in_use, in_use_together, not_handled
 from conduit.launch.reports.records import COMPUTES, Cause, RankRecord, Report, TaskRecord, WaitRecord
-from conduit.launch.reports.together import crossed
+from conduit.launch.reports.together import crossed, differing
 from conduit.launch.reports.words import common, counted, named, ranges, shorten, span, wall
 from conduit.words import many
 
@@ -88,7 +88,8 @@ class _Text:
             said.update(dict.fromkeys(held_back(ranks)))
         else:
             ranks = tuple(rank for rank in ranks if len(rank.tasks) == 1)  # another task may come to the other call
-        said.update(dict.fromkeys(crossed(ranks)))
+        waiting = crossed(ranks)
+        said.update(dict.fromkeys([*waiting, *differing(self._report.ranks, told=bool(waiting))]))
         return list(said)
 
     def full(self) -> list[str]:

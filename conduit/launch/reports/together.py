@@ -118,6 +118,37 @@ def _unequal(ranks: Sequence[RankRecord]) -> list[str]:
     return lines
 
 
+def differing(ranks: Sequence[RankRecord], *, told: bool) -> list[str]:
+    """Return the first turn, of each thing that ranks do together, that two of them have done otherwise.
+
+    Args:
+        ranks: complete.
+        told: whether it has been told which calls they are in, and that these are to be the same.
+    """
+    found: dict[str, list[tuple[int, Participation]]] = {}
+    for rank in ranks:
+        for part in rank.parts:
+            if part.turns:
+                found.setdefault(part.name, []).append((rank.rank, part))
+    lines = (_first_that_differs(parts, told) for parts in found.values())
+    return [line for line in lines if line]
+
+
+def _first_that_differs(parts: Sequence[tuple[int, Participation]], told: bool) -> str:
+    for number in range(min(_first_turn(part) for _, part in parts), max(part.come for _, part in parts)):
+        made = [each for each in parts if _first_turn(each[1]) <= number < each[1].come]
+        for rank, part in made[1:]:
+            of, first = made[0]
+            line = part.turns[number - part.come].differs(rank, first.turns[number - first.come], of)
+            if line:
+                return "" if told and number + 1 == part.come == first.come else line
+    return ""
+
+
+def _first_turn(part: Participation) -> int:
+    return part.come - len(part.turns)
+
+
 def _cross(one: _Call, other: _Call) -> bool:
     """Say whether ranks in two calls wait for one another; to a call that both were in both would have come."""
     return not (set(one.missing).isdisjoint(other.ranks) or set(other.missing).isdisjoint(one.ranks))

@@ -1,7 +1,7 @@
 """The collective calls of one process, which real MPI does not compare with those of others.
 
-A standstill tells who has come to which.  When the job is over all processes compare what each has kept: calls that
-differ may have ended all the same, with wrong results.
+A standstill tells who has come to which, and which of the last ones differ.  When the job is over all processes compare
+what each has kept: calls that differ may have ended all the same, with wrong results.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ _EQUAL = ("Bcast", "Reduce", "Allreduce", "Scan", "Exscan")
 """Calls of which every rank gives or gets the same number of bytes."""
 _MOST = 1 << 20
 """Calls of a communicator that are kept, 4 MB; of later ones it is known alone that they differ."""
+_TOLD = 100
+"""Calls of a communicator that a report of a standstill compares."""
 _FEW = 10_000
 """Calls that are looked at where only the elements of moved data differ, which may be right: bytes on one rank."""
 
@@ -41,16 +43,26 @@ class _Call(NamedTuple):
     Attributes:
         place: its name and line.
         given: to it, without the bytes where they need not be the same.
+        name: of the communicator.
     """
 
     place: RequestPlace
     given: Given
+    name: str
 
     @property
     def compared(self) -> tuple[object, ...]:
         """What is to be the same on all ranks; not the elements of data that are only moved, which may be any."""
         nbytes, root, op, elements, algorithm = self.given
         return self.place.call, nbytes, root, op, algorithm, elements.kind if op else ""
+
+    def differs(self, rank: int, first: _Call, of: int) -> str:
+        """Return what a report is to say where the calls of two ranks differ; see `conduit.contract.Turn`."""
+        if self.compared == first.compared:
+            return ""
+        place = self.place
+        what = _otherwise(self, first, of)
+        return f"Comm.{place.call} of rank {rank} at {place.file}:{place.line}: {what}"
 
 
 @attrs.define
@@ -96,6 +108,11 @@ class _Made:
         self.last = call.place.call
         self.of_name[self.last] += 1
 
+    def last_calls(self) -> list[_Call]:
+        """Return the last ones in order, none where they are not kept."""
+        kinds = list(self.kinds)
+        return [kinds[number] for number in self.order[-_TOLD:]] if self.count <= _MOST else []
+
     def calls(self, most: int) -> list[_Call]:
         """Return them in order, as far as they are kept, the first `most` of them."""
         kinds = list(self.kinds)
@@ -116,7 +133,8 @@ class OwnCalls:
             made = self._made.get((context, group[0]))
             if made is None:
                 made = self._made[context, group[0]] = _Made(group, name)
-            made.add(_Call(RequestPlace.here(call), given if _base(call) in _EQUAL else given._replace(nbytes=0)))
+            compared = given if _base(call) in _EQUAL else given._replace(nbytes=0)
+            made.add(_Call(RequestPlace.here(call), compared, name))
 
     def parts(self) -> Iterator[CallPart]:
         """Yield this rank's parts in the calls, those of each name by themselves: others may have made other calls."""
@@ -128,6 +146,8 @@ class OwnCalls:
                 waits = {what: count - 1} if call == made.last and call[0] != "I" and waited[what] == 1 else {}
                 name = f"{call} of MPI on communicator {context} of rank {first}"
                 yield CallPart(name, made.group, count, waits, call not in OF_SOME)
+            name = f"calls of MPI on communicator {context} of rank {first}"
+            yield CallPart(name, made.group, made.count, {}, False, made.last_calls())
 
     def differing(self, rank: int, size: int, gather: Callable[[bytes], list[bytes]]) -> Iterator[str]:
         """Yield what this rank is to say of calls that differ between ranks; all ranks take part.
@@ -173,7 +193,7 @@ class OwnCalls:
             if pair is not None:
                 one, other = pair
                 if rank == other:
-                    yield _differs(made[other], made[one], one, name)
+                    yield _differs(made[other], made[one], one)
                 return
 
 
@@ -189,15 +209,19 @@ def _pair(made: Mapping[int, _Call]) -> tuple[int, int] | None:
     return None
 
 
-def _differs(mine: _Call, first: _Call, rank: int, name: str) -> str:
-    place = mine.place
-    if first.place.call != place.call:
-        what = in_its_place(first.place, rank, name)
-    elif (found := difference(mine.given, first.given)) is not None:
-        what = given_otherwise(found.mine, first.place, found.first, rank, name)
-    else:
-        what = given_otherwise(f"{mine.given.nbytes} bytes", first.place, str(first.given.nbytes), rank, name)
-    return f"Comm.{place.call} at {place.file}:{place.line}: {what}; MPI says nothing of it, and results may be wrong"
+def _differs(mine: _Call, first: _Call, rank: int) -> str:
+    what = _otherwise(mine, first, rank)
+    place = f"Comm.{mine.place.call} at {mine.place.file}:{mine.place.line}"
+    return f"{place}: {what}; MPI says nothing of it, and results may be wrong"
+
+
+def _otherwise(mine: _Call, first: _Call, rank: int) -> str:
+    if first.place.call != mine.place.call:
+        return in_its_place(first.place, rank, mine.name)
+    found = difference(mine.given, first.given)
+    if found is not None:
+        return given_otherwise(found.mine, first.place, found.first, rank, mine.name)
+    return given_otherwise(f"{mine.given.nbytes} bytes", first.place, str(first.given.nbytes), rank, mine.name)
 
 
 def _base(call: str) -> str:

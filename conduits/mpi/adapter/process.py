@@ -78,7 +78,7 @@ class RealProcess(Process):
     def tell(self, told: Told) -> None:
         """Tell how often this rank has come to collective calls."""
         for part in self.same_calls.parts():
-            told.part(part.name, part.group, part.come, part.waits, everybody=part.everybody)
+            told.part(part.name, part.group, part.come, part.waits, everybody=part.everybody, turns=part.turns)
 
     def _ended(self) -> None:
         """Warn of what MPI keeps to itself, and give everything back: the job has ended well in all processes."""

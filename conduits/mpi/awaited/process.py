@@ -105,7 +105,14 @@ class Told(Protocol):
         ...
 
     def part(
-        self, name: str, members: Iterable[int], come: int, waits: Mapping[str, int], *, everybody: bool = False
+        self,
+        name: str,
+        members: Iterable[int],
+        come: int,
+        waits: Mapping[str, int],
+        *,
+        everybody: bool = False,
+        turns: Sequence[Any] = (),
     ) -> None:
         """Say how often this rank has come to what `members` do together."""
         ...

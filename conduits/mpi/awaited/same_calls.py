@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import attrs
 
+from conduit.contract import Turn
 from conduits.mpi.awaited.process import RequestPlace
 from conduits.mpi.errors import ErrorClass, MpiError
 
@@ -78,6 +79,7 @@ class CallPart(NamedTuple):
         come: how many this rank has made, as far as some of them are open; all before these are not.
         waits: what the rank waits for in the call, with its number.
         everybody: whether it ends when all have come, and not before.
+        turns: the last of them, where one process does not see those of others.
     """
 
     name: str
@@ -85,6 +87,7 @@ class CallPart(NamedTuple):
     come: int
     waits: dict[str, int]
     everybody: bool
+    turns: Sequence[Turn] = ()
 
 
 @attrs.define

@@ -78,6 +78,11 @@ def test_allocations_that_differ_are_refused(case: Case) -> None:
     async def main(pe: Any) -> None:
         with pytest.raises(conduit.BadRequest, match=r"pe\.zeros: PE 0 called .*, but PE 1 called"):
             await pe.zeros(pe.my_pe() + 1)
+        words = (
+            r"PE 0 called pe\.zeros\(shape=\(4,\), dtype=int64\) at .*, but PE 1 called pe\.zeros\(.*, dtype=float64\)"
+        )
+        with pytest.raises(conduit.BadRequest, match=words):
+            await pe.zeros(4, "f8" if pe.my_pe() else "i8")
         a, b = await pe.zeros(1), await pe.zeros(1)
         with pytest.raises(conduit.BadRequest, match="free"):
             await pe.free(b if pe.my_pe() else a)

@@ -8,6 +8,8 @@ import pytest
 import conduit
 from extended import shmem
 
+SAME = "make the same calls with the same arguments in the same order on every PE"
+
 
 def run(main, pes=2, **settings):
     return shmem.run(main, pes=pes, conduit="loggp", **settings).values
@@ -168,7 +170,7 @@ def test_allocations_that_differ_are_named_as_the_program_made_them_with_their_l
         blocks[pe.my_pe()] = await pe.zeros(1)
         return await main(pe)
 
-    here, wrong = rf" at {__file__}:\d+", "make the same calls with the same arguments in the same order on every PE"
+    here, wrong = rf" at {__file__}:\d+", SAME
     calls = [
         (r"pe\.zeros\(shape=\(4,\), dtype=int64\)", r"pe\.ones\(shape=\(5,\), dtype=int32\)"),
         (r"pe\.array\(shape=\(1, 2\), dtype=float64\)", r"pe\.empty\(shape=\(3, 2\), dtype=float32\)"),
@@ -181,3 +183,65 @@ def test_allocations_that_differ_are_named_as_the_program_made_them_with_their_l
     for told in run(with_a_block):
         for text, (one, other) in zip(told, calls, strict=True):
             assert re.fullmatch(rf"[\w.]+: PE 0 called {one}{here}, but PE 1 called {other}{here}; {wrong}", text), text
+
+
+def test_allocations_that_differ_and_take_the_same_room():
+    """Nothing has been allocated then, and the next call is as good as the first."""
+
+    async def main(pe):
+        first = pe.my_pe() == 0
+        pairs = [
+            lambda: pe.zeros(4, "i8" if first else "f8"),
+            lambda: pe.zeros((2, 3) if first else (3, 2)),
+            lambda: pe.array([1, 2] if first else [1.0, 2.0]),
+            lambda: pe.new_array((2, 3), order="F" if first else "C"),
+            lambda: pe.array(np.ones((2, 3)) if first else np.ones((3, 2)).T),
+            lambda: pe.zeros(4) if first else pe.empty(4),
+            lambda: pe.new_array(4, clear=first),
+            lambda: pe.zeros(4, align=64 if first else 32),
+            lambda: pe.alloc(4, 8) if first else pe.alloc(8, 4),
+            lambda: pe.alloc(4, clear=first),
+        ]
+        told = []
+        for allocating in pairs:
+            with pytest.raises(conduit.BadRequest) as caught:
+                await allocating()
+            told.append(re.sub(rf" at {__file__}:\d+", "", str(caught.value)))
+        a = await pe.zeros(4)
+        await pe.put(a, np.ones(4), 1 - pe.my_pe())
+        await pe.barrier_all()
+        return told, a.tolist()
+
+    calls = [
+        ("zeros(shape=(4,), dtype=int64)", "zeros(shape=(4,), dtype=float64)"),
+        ("zeros(shape=(2, 3), dtype=float64)", "zeros(shape=(3, 2), dtype=float64)"),
+        ("array(shape=(2,), dtype=int64)", "array(shape=(2,), dtype=float64)"),
+        ("new_array(shape=(2, 3), dtype=float64, order='F')", "new_array(shape=(2, 3), dtype=float64)"),
+        ("array(shape=(2, 3), dtype=float64)", "array(shape=(2, 3), dtype=float64, order='F')"),
+        ("zeros(shape=(4,), dtype=float64)", "empty(shape=(4,), dtype=float64)"),
+        ("new_array(shape=(4,), dtype=float64)", "new_array(shape=(4,), dtype=float64, clear=False)"),
+        ("zeros(shape=(4,), dtype=float64, align=64)", "zeros(shape=(4,), dtype=float64, align=32)"),
+        ("alloc(count=4, size=8)", "alloc(count=8, size=4)"),
+        ("alloc(count=4, size=1)", "alloc(count=4, size=1, clear=False)"),
+    ]
+    for told, a in run(main):
+        assert a == [1] * 4
+        for text, (one, other) in zip(told, calls, strict=True):
+            names = [f"pe.{each.partition('(')[0]}" for each in (one, other)]
+            assert text in [f"{name}: PE 0 called pe.{one}, but PE 1 called pe.{other}; {SAME}" for name in names]
+
+
+def test_allocations_that_differ_in_nothing_that_counts():
+    async def main(pe):
+        first = pe.my_pe() == 0
+        made = [
+            await (pe.zeros(4) if first else pe.ones(4)),
+            await (pe.full(4, pe.my_pe(), "f8") if first else pe.array([0.5] * 4)),
+            await pe.zeros((1, 4), order="F" if first else "C"),
+            await pe.zeros(4, "i8" if first else np.longlong),
+            await pe.zeros(4, align=8 if first else None),
+            await (pe.new_array(4, clear=False) if first else pe.empty(4)),
+        ]
+        return len(made)
+
+    assert run(main) == [6, 6]

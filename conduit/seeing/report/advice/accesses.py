@@ -15,6 +15,9 @@ from conduit.seeing.report.observer import SEND, Called, ReportRecording
 from conduit.seeing.report.profile import Profile
 from conduit.words import many
 
+_OF_HANDLES = "_nb"
+"""With which the waits for handles end in words: they have the name of the call that gave the handle."""
+
 
 @attrs.define
 class _Uses:
@@ -60,12 +63,15 @@ class _Uses:
 def element_wise(recording: ReportRecording, found: Profile) -> list[OfLine]:
     """Many small messages or native operations from one line, each waited for there."""
     waited = _waited(recording, found)
+    handed = _waited_elsewhere(recording, found)
     made = _message_wise(found, waited)
     listed = _listed(found)
     others = in_calls(recording, "atomic", "lock", "hold", "barrier", "collective")
     for key, uses in _uses(recording, found).items():
         place, rank = key
         count, ticks = waited.get(key, (0, 0))
+        if 4 * handed[key][0] >= 3 * len(uses.sizes):
+            count, ticks = count + handed[key][0], ticks + handed[key][1]
         share = (ticks + uses.ticks) / found.working
         if not place or not uses.small or share < WORTH:
             continue
@@ -84,6 +90,32 @@ def _waited(recording: ReportRecording, found: Profile) -> dict[tuple[str, int],
             count, ticks = waited.get((wait.place, rank), (0, 0))
             computed = [found.times.computing[peer].within(wait.begin, wait.end) for peer in wait.ranks]
             waited[wait.place, rank] = count + 1, ticks + wait.end - wait.begin - max(computed, default=0)
+    return waited
+
+
+def _waited_elsewhere(recording: ReportRecording, found: Profile) -> dict[tuple[str, int], tuple[int, int]]:
+    """Return how often each line and rank began an access that was waited for at once, in another line, and how long.
+
+    Such a wait begins as the call of the access ends, and ends with its reply: where others were under way, as they are
+    in a wait for the one before, it ends sooner.
+    """
+    replied = {life.message: life.done for life in found.lives if life.message.reply}
+    begun = {
+        (life.message.source, life.end): life.message
+        for life in found.lives
+        if not life.message.reply and life.message in recording.lines
+    }
+    waited: dict[tuple[str, int], tuple[int, int]] = defaultdict(lambda: (0, 0))
+    for rank, waits in enumerate(recording.waits):
+        for wait in waits:
+            message = begun.get((rank, wait.begin)) if wait.what.endswith(_OF_HANDLES) else None
+            if message is None or wait.ranks != (message.dest,) or recording.lines[message] == wait.place:
+                continue
+            if replied.get(message._replace(reply=True), wait.end + 1) <= wait.end:
+                key = recording.lines[message], rank
+                count, ticks = waited[key]
+                computed = found.times.computing[message.dest].within(wait.begin, wait.end)
+                waited[key] = count + 1, ticks + wait.end - wait.begin - computed
     return waited
 
 

@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from conduits.mpi.adapter import own_calls
 from conduits.mpi.adapter.own_calls import OwnCalls
 from conduits.mpi.awaited.same_calls import Elements, Given
 
@@ -156,7 +157,33 @@ def test_a_rank_tells_how_often_it_has_made_each_call():
     assert found == [
         ("Barrier of MPI on communicator -1 of rank 0", 2, {"MPI Barrier of all on MPI_COMM_WORLD": 1}, True),
         ("Allreduce of MPI on communicator -1 of rank 0", 1, {}, True),
+        ("calls of MPI on communicator -1 of rank 0", 3, {}, False),
     ]
+
+
+def last_calls(*calls):
+    """Return what a rank tells of its last calls, of which it has made some: name and more."""
+    own = OwnCalls()
+    for number, (call, *given) in enumerate(calls):
+        own.called(-1, range(2), number, call, Given(*given), 0, WORLD)
+    *_, part = own.parts()
+    return part
+
+
+def test_a_rank_tells_its_last_calls_to_be_compared(monkeypatch):
+    mine, theirs = (last_calls(("Barrier", 0), ("Bcast", 8, root), ("Bcast", 16, 1)) for root in (1, 0))
+    said = [one.differs(1, other, 0) for one, other in zip(mine.turns, theirs.turns, strict=True)]
+    here = f"{__file__}:{last_calls.__code__.co_firstlineno + 4}"
+    assert said == [
+        "",
+        f"Comm.Bcast of rank 1 at {here}: root=1, but rank 0 has called it with root=0 at {here}; give the same on all "
+        "ranks of MPI_COMM_WORLD",
+        "",
+    ]
+    many = last_calls(*[("Barrier", 0)] * 150)
+    assert (many.come, len(many.turns)) == (150, 100)
+    monkeypatch.setattr(own_calls, "_MOST", 149)
+    assert not last_calls(*[("Barrier", 0)] * 150).turns  # which are not kept
 
 
 def test_of_communicators_of_one_name_it_does_not_tell_in_which_it_waits():
@@ -164,4 +191,5 @@ def test_of_communicators_of_one_name_it_does_not_tell_in_which_it_waits():
     for context in (3, 6):
         own.called(context, range(2), 0, "Bcast", Given(8, 0), 0, "a duplicate")
     own.called(9, range(2), 0, "Bcast", Given(8, 0), 0, "another")
-    assert [part.waits for part in own.parts()] == [{}, {}, {"MPI Bcast of all on another": 0}]
+    waits = [part.waits for part in own.parts() if part.name.startswith("Bcast")]
+    assert waits == [{}, {}, {"MPI Bcast of all on another": 0}]
