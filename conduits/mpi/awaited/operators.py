@@ -114,7 +114,8 @@ class ReductionOp:
         if self._combine is not None:
             if len(inout):
                 one, other = np.frombuffer(incoming, datatype.dtype), np.frombuffer(inout, datatype.dtype)
-                other[...] = self._combine(one, other)
+                with np.errstate(all="ignore"):  # MPI says nothing of a sum that overflows
+                    other[...] = self._combine(one, other)
         else:
             assert self._function is not None
             _refuse_result(self._function, self._function(incoming, inout, datatype), inout)

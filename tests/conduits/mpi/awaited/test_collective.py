@@ -44,6 +44,16 @@ async def call(comm, name, *args, **options):
         assert not begun
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_sum_that_overflows_is_infinite_without_a_word_as_in_mpi(library):
+    async def main(comm):
+        into = np.zeros(1)
+        await comm.Allreduce(np.full(1, 1e308), into)
+        assert into[0] == np.inf
+
+    MPI.run(main, library=library, ranks=2)
+
+
 @pytest.mark.parametrize(("ranks", "per_host"), RANKS)
 def test_all_algorithms_move_what_they_should(library, ranks, per_host):
     async def main(comm):
