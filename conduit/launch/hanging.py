@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 import trio
 
 from conduit.core.endpoint import Endpoint
+from conduit.core.handlers import WAITS
 from conduit.frames import awaited_frames
 from conduit.launch import terminal
 from conduit.launch.life import LIFE
@@ -31,6 +32,7 @@ _LOOKS = 3
 """That find a rank at the same poll before it is said to do nothing else."""
 
 _TO_DO = "only a poll runs handlers: wait with `{}`, or call `{}`"
+_RETURN = "it cannot wait: let it return, and main wait for what is still missing"
 
 
 class RankMain(NamedTuple):
@@ -97,12 +99,12 @@ class Hanging:
         if still != self._still[0]:
             self._still = still, now
         if frame is not None and now - self._still[1] >= self._patience:
+            place, since = _place(frame, frame.f_lineno), f"for {self._patience:g} s: nothing else runs meanwhile, and"
+            if owner is None and not frame.f_code.co_flags & WAITS:  # what is called by others cannot await
+                return self._once(frame.f_code, f"{_called(mains)} at {place} has not returned {since} {_RETURN}")
             who = "the program" if owner is None else f"rank {owner}"
-            return self._once(
-                (owner, frame.f_code),
-                f"{who} is at {_place(frame, frame.f_lineno)} and has not awaited anything for {self._patience:g} s: "
-                f"nothing else runs meanwhile, and {_to_do([frame])}",
-            )
+            text = f"{who} is at {place} and has not awaited anything {since} {_to_do([frame])}"
+            return self._once((owner, frame.f_code), text)
         if awaits and now - self._moved[1] >= self._patience:
             return self._unpolled(mains) or self._polling(mains)
         self._polls.clear()
@@ -210,6 +212,16 @@ def _owner(frame: FrameType, mains: Sequence[RankMain]) -> int | None:
         inside = inside and not own
         step = step.f_back
     return running.endpoint.rank
+
+
+def _called(mains: Sequence[RankMain]) -> str:
+    """Return what runs that is called by others: the handler of a rank, or another function."""
+    for endpoint, _ in mains:
+        if endpoint.in_handler:
+            name, of = endpoint._dispatch.running, f"of rank {endpoint.rank}"
+            is_handler = any(name == known for _, known in endpoint.handlers.entries)
+            return f"handler {name!r} {of}" if is_handler else f"{name} {of}"
+    return "the function"
 
 
 def _sleeps(frames: Sequence[tuple[FrameType, int]]) -> str:

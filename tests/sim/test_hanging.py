@@ -57,6 +57,46 @@ def test_a_rank_that_never_awaits_is_named_with_its_line(job):
     ]
 
 
+def test_a_handler_that_does_not_return_is_told_so_and_not_to_await(job):
+    said = []
+
+    async def main(ep):
+        def handle(token):
+            _look_meanwhile(Hanging(job, threading.get_ident()), said)
+
+        job.mains.append(begun(ep))
+        await ep.attach(handle)
+        if ep.rank == 0:
+            await ep.request_short(1, handle)
+
+    conduit.run(main, ranks=2, conduit="loggp")
+    (text,) = said
+    line = _look_meanwhile.__code__.co_firstlineno
+    assert text in [
+        f"handler 'handle' of rank 1 at {__file__}:{line + at} in _look_meanwhile has not returned for 0 s: nothing "
+        "else runs meanwhile, and it cannot wait: let it return, and main wait for what is still missing"
+        for at in (10, 11, 12)
+    ]
+
+
+def test_a_predicate_that_does_not_return_is_told_so(job):
+    said = []
+
+    async def main(ep):
+        def ready():
+            if ep.rank == 0 and not said:
+                _look_meanwhile(Hanging(job, threading.get_ident()), said)
+            return True
+
+        job.mains.append(begun(ep))
+        await ep.block_until(ready)
+
+    conduit.run(main, ranks=2, conduit="loggp")
+    (text,) = said
+    assert text.startswith("the function at ")
+    assert "has not returned for 0 s: nothing else runs meanwhile, and it cannot wait: let it return" in text
+
+
 @pytest.mark.parametrize("folder", [conduit, trio])
 def test_a_loop_that_looks_through_a_property_is_the_programs(job, folder):
     """Whenever it is looked at: in its own line, or in what that asks; while it awaits, the machinery runs."""
@@ -115,24 +155,6 @@ def _look_from_a_thread(looker, said, begun):
         said.append(looker.look(awaits=False))
 
     threading.Thread(target=look).start()
-
-
-def test_of_a_handler_that_does_not_return_the_line_is_said_without_a_rank(job):
-    said = []
-
-    async def main(ep):
-        def f(token):
-            _look_meanwhile(Hanging(job, threading.get_ident()), said)
-
-        job.mains.append(begun(ep))
-        await ep.attach(f)
-        if ep.rank == 0:
-            await ep.request_short(1, f)
-        else:
-            await ep.block_until(lambda: said)
-
-    conduit.run(main, ranks=2, conduit="loggp")
-    assert said[0].startswith(f"the program is at {__file__}:")
 
 
 def test_a_rank_that_sleeps_and_never_polls_is_named_once_with_what_waits_for_it(job):
