@@ -268,8 +268,8 @@ class HeapCalls:
                 if call.kind == HeapCallKind.LOST:
                     raise _lost_error(name, call)
             raise conduit.BadRequest(
-                f"{name}: {self._told(one)}, but {self._told(other)}; make the same calls with the same arguments in "
-                f"the same order on every {self.rank_word}"
+                f"{name}: {', but '.join(self._told(one, other))}; make the same calls with the same arguments in the "
+                f"same order on every {self.rank_word}"
             )
         first, second = joined(words[0], words[1]), joined(words[2], words[3])
         if code == Answer.EXHAUSTED:
@@ -282,9 +282,14 @@ class HeapCalls:
         self.low = second
         return first
 
-    def _told(self, call: HeapCall) -> str:
-        """Return a call as its user made it, as far as that is known."""
-        return f"{self.rank_word} {call.rank} called {self._called_by(call.rank) or call.said or call}"
+    def _told(self, *calls: HeapCall) -> list[str]:
+        """Return calls as their users made them, as far as that is known; alike, what they free tells them apart."""
+        said = [self._called_by(call.rank) or call.said or str(call) for call in calls]
+        alike = len(set(said)) == 1 and all(call.kind == HeapCallKind.FREE for call in calls)
+        apart = [f" (offset {call.number} of the heap)" if alike else "" for call in calls]
+        return [
+            f"{self.rank_word} {call.rank} called {text}{of}" for call, text, of in zip(calls, said, apart, strict=True)
+        ]
 
     def _called_by(self, rank: int) -> str | None:
         """Return the call of a rank that goes with this one's last, as its user made it; None where it is not known."""

@@ -119,9 +119,10 @@ def _flat(call: str, name: str, data: Any, *, writable: bool) -> Array:
     if array.flags.f_contiguous and not array.flags.c_contiguous:
         array = array.T
     if not array.flags.c_contiguous:
-        raise conduit.BadRequest(
-            f"{call}: {name} is not contiguous (strides {array.strides}); give numpy.ascontiguousarray of it"
-        )
+        instead = "give numpy.ascontiguousarray of it"
+        if writable:  # a copy of it would be filled in its place
+            instead = "fill a contiguous array, and copy from that"
+        raise conduit.BadRequest(f"{call}: {name} is not contiguous (strides {array.strides}); {instead}")
     if writable and not array.flags.writeable:
         raise conduit.BadRequest(f"{call}: {name} is read-only, and is to be filled; give an array that may be written")
     flat: Array = array.reshape(-1)

@@ -14,7 +14,7 @@ from extended.windows.constants import MODE
 from extended.windows.errors import WindowError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from extended.windows.calls import Call
 
@@ -342,6 +342,17 @@ class Epochs:
         if self.all is not None:
             return "Unlock_all()"
         return "Complete()" if self.start is not None else "Fence()"
+
+    def open_ones(self) -> Iterator[tuple[Call, str, str]]:
+        """Yield the calls whose epochs are open, but for Fence, with the call that ends each, and why it is to be."""
+        for held in self.locks.values():
+            yield held.call, "Unlock(rank)", "else that rank stays locked"
+        if self.all is not None:
+            yield self.all, "Unlock_all()", "else ranks that it has accessed stay locked"
+        if self.start is not None:
+            yield self.start, "Complete()", "for which the ranks wait that have posted"
+        if self.post is not None:
+            yield self.post, "Wait()", "which waits until the others have done with this rank's part"
 
     def check_free(self, call: Call) -> None:
         """Refuse to free a window while an epoch is open that has something in it.

@@ -291,7 +291,7 @@ class Operations:
             await self._ep.block_until(left.nothing, what=what, ranks=left)
 
     def left_open(self) -> Iterator[str]:
-        """Yield what to warn of when main has returned: accesses that no call has completed, a text for each line.
+        """Yield what to warn of when main has returned: what no call has completed or ended, a text for each line.
 
         It names no rank that was accessed: so what several ranks do at one line, each to others, is told once.  Nobody
         is to wait for the handles that some of these accesses are: programs of windows have none.
@@ -311,6 +311,10 @@ class Operations:
                 f"no {closing.partition('(')[0]} followed {call}, so what it accesses may not be complete: write "
                 f"`await win.{closing}` after it"
             )
+        told = {closing for _, closing in found}
+        for opened, closing, why in self._epochs.open_ones():
+            if closing not in told:
+                yield f"no {closing.partition('(')[0]} followed {opened}: write `await win.{closing}` after it, {why}"
 
     # ---------------------------------------------------------------------------------------------------------- fences
 

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import linecache
+import re
 import subprocess
 import sys
 import textwrap
@@ -1486,6 +1487,15 @@ def test_arrays_of_shmem_that_are_freed_differently_are_told_by_what_gave_them(s
     ) in lines
 
 
+def test_arrays_of_one_line_that_are_freed_in_another_order_are_told_apart(shown):
+    lines = shown(f"{SHMEM}a, b = [await pe.zeros(2) for _ in range(2)]\n    await pe.free(b if pe.my_pe() else a)")
+    (told,) = [line for line in lines if line.startswith("conduit.errors.BadRequest")]
+    made = r"pe\.free\(what pe\.zeros\(shape=\(2,\), dtype=float64\) at prog\.py:4 gave\) at prog\.py:5"
+    first, second = re.findall(rf"called {made} \(offset (\d+) of the heap\)", told)
+    assert abs(int(first) - int(second)) == 64
+    assert told.endswith(FREES.format("PE"))
+
+
 def test_arrays_of_upc_that_are_freed_differently_are_told_by_what_gave_them(shown):
     lines = shown(f"{UPC}b = t.array(a.key)\n    await (t.all_free(a) if t.MYTHREAD == 0 else t.all_alloc(3))")
     assert (
@@ -1893,9 +1903,31 @@ def test_an_access_of_a_window_that_no_call_completes_is_told(command, tmp_path,
     (tmp_path / "prog.py").write_text(source)
     outcome = command("run", "prog.py", "--conduit", "loggp")
     assert outcome.status == 0
-    assert outcome.err == "".join(
-        f"{NOT_COMPLETE.format(*place)}`await win.{closing}` after it\n" for *place, closing in lines
-    )
+    told = [each for each in outcome.err.splitlines() if "followed win.Post" not in each]
+    assert told == [f"{NOT_COMPLETE.format(*place)}`await win.{closing}` after it" for *place, closing in lines]
+
+
+@pytest.mark.parametrize(
+    ("source", "closing", "why"),
+    [
+        ("Lock(ep.rank)", "Unlock(rank)", "else that rank stays locked"),
+        ("Lock_all()", "Unlock_all()", "else ranks that it has accessed stay locked"),
+        ("Start(win.Get_group())", "Complete()", "for which the ranks wait that have posted"),
+        ("Post(win.Get_group())", "Wait()", "which waits until the others have done with this rank's part"),
+        ("Fence()", "", ""),
+        ("Lock(0)\n    await win.Unlock(0)", "", ""),
+    ],
+)
+def test_an_epoch_that_no_call_ends_is_told(command, tmp_path, monkeypatch, source, closing, why):
+    monkeypatch.chdir(tmp_path)
+    posted = "await win.Post(win.Get_group()); " if source.startswith("Start") else ""
+    (tmp_path / "prog.py").write_text(f"{OF_WINDOW}{posted}await win.{source}")
+    outcome = command("run", "prog.py", "--conduit", "loggp")
+    assert outcome.status == 0
+    lines = outcome.err.splitlines()
+    opened, closed = source.partition("(")[0], closing.partition("(")[0]
+    told = f"no {closed} followed win.{opened} at prog.py:8: write `await win.{closing}` after it, {why}"
+    assert f"warning from ranks 0-1: {told}" in lines if closing else not lines
 
 
 def test_a_broadcast_whose_result_is_not_kept_is_told(command, tmp_path, monkeypatch):

@@ -117,7 +117,7 @@ def _read(data: Any, given: Any, what: str, *, writable: bool, combined: bool = 
         if not (array.flags.c_contiguous or array.flags.f_contiguous):
             raise BadRequest(
                 f"{what}: the array of shape {array.shape} and strides {array.strides} is not contiguous; send "
-                "numpy.ascontiguousarray(array), receive into such an array"
+                "numpy.ascontiguousarray(array), receive into another array and copy from that"
             )
         if writable and not array.flags.writeable:
             raise BadRequest(f"{what}: the array is read-only; receive into one that can be written")
