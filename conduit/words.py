@@ -119,6 +119,14 @@ def closest(word: str, known: Iterable[str]) -> str:
     return next((plain[name] for name in found), "")
 
 
+def slip(word: str, known: Iterable[str]) -> str:
+    """Return the name that a word is but for one letter, or two in the wrong order; "" if it is none, or short."""
+    plain, given = {_plain(name): name for name in known}, _plain(word)
+    if given in plain:
+        return plain[given]
+    return next((plain[name] for name in plain if len(given) > _SHORT and _is_slip(given, name)), "")
+
+
 def _is_slip(word: str, name: str) -> bool:
     """Return whether a letter too many, too few or another one, or two in the wrong order, makes a word of a name."""
     begin = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, name, strict=False)))

@@ -710,7 +710,7 @@ LINES = {
         "gasnet_barrier_notify is x.barrier_notify here: write `await x.barrier_notify()`"
     ),
     EXTENDED + "await MPI_Allreduce(1)": "MPI_Allreduce is x.all_reduce here: write `await x.all_reduce(...)`",
-    EXTENDED + "shmem_int_put(1)": "it may be `await x.put(...)`",
+    EXTENDED + "shmem_int_put(1)": "shmem_int_put is x.put here: write `await x.put(...)`",
     EXTENDED + "v = await x.gather(ep.rank); v[0]": (
         "v is None, which is what x.gather(ep.rank) at prog.py:4 gave on this rank"
     ),
