@@ -378,7 +378,7 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
     own = [each for each in dir(there) if not each.startswith("_")]
     fronts = _meant(_fronts_with(name), error) if isinstance(there, Endpoint) else []
     of_front = isinstance(there, Endpoint) and _is_of(fronts, there, error)
-    for each in _without_prefix(name):
+    for each in (*_without_prefix(name), *_got(name, there)):
         if not of_front and (text := _written_there(there, each, _written(error), error)):
             return f"{kind.__name__} has no {name}; {text}"
         if each in own:
@@ -457,6 +457,13 @@ def _without_prefix(name: str) -> tuple[str, ...]:
     while _PREFIX.match(found[-1]):
         found.append(_PREFIX.sub("", found[-1]))
     return tuple(dict.fromkeys((*found, found[-1].rstrip("M0123456789"))))
+
+
+def _got(name: str, there: object) -> tuple[str, ...]:
+    """Return the value of an object that a function would give which has that name: get_rank gives `rank`."""
+    value = name[4:] if name.casefold().startswith("get_") else ""
+    found = inspect.getattr_static(there, value, None) if value else None
+    return () if found is None or inspect.isroutine(found) else (value,)
 
 
 def _is_of(fronts: list[str], there: Endpoint, error: BaseException) -> bool:
