@@ -266,6 +266,7 @@ WRONG = [
     (["--conduit", "loggp", "--conduit", "sci:torus=1x2", "--ranks", "9"], "ranks=9 does not fit on 'sci'"),
     (["--iterations", "0"], "--iterations 0 is too small; it must be at least 1"),
     (["--sections", "ab "], "--sections 'ab ' has ' ' in it, which is no section; give letters out of AB"),
+    (["--json", "."], "--json . is a folder; name a file in it\n"),
     (["--json", "no/such/folder.json"], "--json no/such/folder.json cannot be written; name a file in a folder that"),
 ]
 
