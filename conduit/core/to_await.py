@@ -12,7 +12,7 @@ from conduit.core.handlers import WAITS
 _SHOWN = 90
 """Characters of an expression that is to be written in the place of another one."""
 _WAIT = "await {}"
-_NO_WAIT = "a predicate cannot wait: let it look at what this rank has, as ep.segment or what a handler has kept"
+NO_WAIT = "a predicate cannot wait: let it look at what this rank has, as ep.segment or what a handler has kept"
 
 
 def instead(around: Sequence[ast.AST], made: str, write: str = _WAIT, *, code: CodeType | None = None) -> str:
@@ -35,7 +35,7 @@ def instead(around: Sequence[ast.AST], made: str, write: str = _WAIT, *, code: C
             case ast.GeneratorExp() as generator:
                 return f"write `{_listed(generator, around[-1])}`, with the brackets{_of_function(inside)}"
             case ast.FunctionDef(name=name) if _is_predicate(name, inside[0]):
-                return f"{_NO_WAIT}, or write a loop in its place, which may `await`"
+                return f"{NO_WAIT}, or write a loop in its place, which may `await`"
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 break
     plain = f"write `{write.replace('{}', made, 1)}`"
@@ -85,7 +85,7 @@ def _in_lambda(function: ast.Lambda, outside: Sequence[ast.AST], call: ast.AST) 
         case ast.Call(func=ast.Attribute(attr="block_until"), args=[first, *_]) if first is function:
             test = _Awaiting(call).visit(function.body)
             loop = ast.unparse(ast.UnaryOp(ast.Not(), test))
-            return f"{_NO_WAIT}, or write a loop in its place, `while {loop}: pass`"
+            return f"{NO_WAIT}, or write a loop in its place, `while {loop}: pass`"
         case ast.Call(func=ast.Name(id="map"), args=[first, given]) if first is function and len(_names(function)) == 1:
             body = _Awaiting(call).visit(function.body)
             (name,) = _names(function)
