@@ -30,6 +30,7 @@ PATIENCE = 5.0
 _LOOKS = 3
 """That find a rank at the same poll before it is said to do nothing else."""
 
+_RETURN = "and a handler cannot wait: let it keep what has come and return, and do in main what takes long"
 _TO_DO = "only a poll runs handlers: wait with `{}`, or call `{}`"
 
 
@@ -97,12 +98,20 @@ class Hanging:
         if still != self._still[0]:
             self._still = still, now
         if frame is not None and now - self._still[1] >= self._patience:
-            who = "the program" if owner is None else f"rank {owner}"
-            return self._once(
-                (owner, frame.f_code),
-                f"{who} is at {_place(frame, frame.f_lineno)} and has not awaited anything for {self._patience:g} s: "
-                f"nothing else runs meanwhile, and {_to_do([frame])}",
+            place, handling = (
+                _place(frame, frame.f_lineno),
+                [each.endpoint for each in mains if each.endpoint.in_handler],
             )
+            text = (
+                f"{'the program' if owner is None else f'rank {owner}'} is at {place} and has not awaited anything for "
+                f"{self._patience:g} s: nothing else runs meanwhile, and {_to_do([frame])}"
+            )
+            if owner is None and handling:
+                text = (
+                    f"rank {handling[0].rank} is at {place}, in a handler that has not returned for "
+                    f"{self._patience:g} s: nothing else runs meanwhile, {_RETURN}"
+                )
+            return self._once((owner, frame.f_code), text)
         if awaits and now - self._moved[1] >= self._patience:
             return self._unpolled(mains) or self._polling(mains)
         self._polls.clear()

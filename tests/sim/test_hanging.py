@@ -117,7 +117,7 @@ def _look_from_a_thread(looker, said, begun):
     threading.Thread(target=look).start()
 
 
-def test_of_a_handler_that_does_not_return_the_line_is_said_without_a_rank(job):
+def test_a_handler_that_does_not_return_is_told_to_with_its_rank_and_line(job):
     said = []
 
     async def main(ep):
@@ -132,7 +132,11 @@ def test_of_a_handler_that_does_not_return_the_line_is_said_without_a_rank(job):
             await ep.block_until(lambda: said)
 
     conduit.run(main, ranks=2, conduit="loggp")
-    assert said[0].startswith(f"the program is at {__file__}:")
+    assert said[0].startswith(f"rank 1 is at {__file__}:")
+    assert said[0].endswith(
+        " in _look_meanwhile, in a handler that has not returned for 0 s: nothing else runs meanwhile, and a handler "
+        "cannot wait: let it keep what has come and return, and do in main what takes long"
+    )
 
 
 def test_a_rank_that_sleeps_and_never_polls_is_named_once_with_what_waits_for_it(job):
