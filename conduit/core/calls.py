@@ -178,9 +178,10 @@ def _forgotten(unused: Guard, times: int = 1, write: str = "await {}") -> str:
         return f"`{name}` waits, and {to_await.NO_WAIT}, or `await` that call in the place of `ep.block_until`"
     made = written.call(code, lasti, _name(call))
     often = f" {times} times" if times > 1 else ""
+    gives = None if isinstance(call, str) else result_kind(call)
     return (
         f"{made} at {written.place(code, lasti)} was called{often} but never awaited, so it did nothing; "
-        f"{to_await.instead(written.around(code, lasti), made, write, code=code)}"
+        f"{to_await.instead(written.around(code, lasti), made, write, code=code, gives=gives)}"
     )
 
 

@@ -61,6 +61,11 @@ UNAWAITED = {
         NEVER.format("x.get_value(0, 0)", 4)
         + "a lambda cannot wait: write `value = await x.get_value(0, 0)` before it, and use that"
     ),
+    EXTENDED + "await ep.block_until(lambda: x.barrier())": (
+        NEVER.format("x.barrier()", 4)
+        + "a predicate cannot wait: let it look at what this rank has, as ep.segment or what a handler has kept, or "
+        "write `await x.barrier()` in its place"
+    ),
     EXTENDED + "await ep.block_until(lambda: x.get_value(0, 0))": (
         NEVER.format("x.get_value(0, 0)", 4)
         + "a predicate cannot wait: let it look at what this rank has, as ep.segment or what a handler has kept, or "
