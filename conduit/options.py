@@ -30,7 +30,7 @@ import attrs
 
 from conduit.bounds import is_told, objecting, ranges
 from conduit.errors import BadRequest
-from conduit.words import like
+from conduit.words import like, value_text
 
 OptionsT = TypeVar("OptionsT")
 
@@ -288,27 +288,6 @@ def in_effect(options: object) -> dict[str, object]:
     """Return the values of all options, in order of declaration; of those whose defaults depend, what they come to."""
     effective: Mapping[str, object] = getattr(options, "in_effect", dict)()
     return {name: effective.get(name, getattr(options, name)) for name in _fields(type(options))}
-
-
-def value_text(value: object) -> str:
-    """Write the value of an option as a spec does; reading the text gives the value again."""
-    match value:
-        case None:
-            return "none"
-        case bool():
-            return "yes" if value else "no"
-        case float():
-            return _float_text(value)
-        case tuple() if all(isinstance(item, int) for item in value):
-            return "x".join(map(str, value))
-        case tuple():
-            return "+".join(map(str, value))
-    return str(value)
-
-
-def _float_text(value: float) -> str:
-    """Write a number shortly: small ones are times nearly always, and 1.5e-06 reads better than 0.0000015."""
-    return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
 def _fields(cls: type) -> dict[str, "attrs.Attribute[Any]"]:

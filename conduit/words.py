@@ -3,10 +3,12 @@
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from difflib import get_close_matches
 from itertools import takewhile
 from types import CoroutineType, FunctionType
+from typing import Any
 
 ANOTHER_RUN = (
     "calls of a rank belong to the run of Trio that its job is, and trio.run begins another one, also in a thread: "
@@ -95,6 +97,65 @@ def as_bytes(value: object) -> str:
     return "bytes, a bytearray, a memoryview or a numpy array"
 
 
+def value_text(value: object) -> str:
+    """Write the value of an option as a spec does; reading the text gives the value again."""
+    match value:
+        case None:
+            return "none"
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return _float_text(value)
+        case tuple() if all(isinstance(item, int) for item in value):
+            return "x".join(map(str, value))
+        case tuple():
+            return "+".join(map(str, value))
+    return str(value)
+
+
+def _float_text(value: float) -> str:
+    """Write a number shortly: small ones are times nearly always, and 1.5e-06 reads better than 0.0000015."""
+    return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+
+
+def in_spec(option: str, value: object, spec: str, conduits: Mapping[str, Any]) -> tuple[str, str]:
+    """Return whose option a name is, and the spec that it stands in; ("", "") where no conduit has such an option.
+
+    Args:
+        option: its name.
+        value: as the program gives it, or its text.
+        spec: that of the job, whose conduit comes first.
+        conduits: the classes of conduits by name, as `conduit.available()` returns them.
+    """
+    name = spec.partition(":")[0].strip()
+    have = [each for each, cls in conduits.items() if option in _options(cls, spec if each == name else "")]
+    try:
+        text = value_text(value)
+    except Exception:
+        text = "VALUE"
+    if name in have:
+        given = re.compile(rf"(?<=[:,])\s*{option}\s*=[^,]*")
+        if given.search(spec):
+            return f"the conduit {name}", given.sub(lambda _: f"{option}={text}", spec)
+        return f"the conduit {name}", f"{spec}{',' if ':' in spec else ':'}{option}={text}"
+    if not have:
+        return "", ""
+    *others, last = have
+    who = f"conduits {', '.join(others)} and {last}" if others else f"conduit {last}"
+    return f"the {who}, not of {name}", f"{have[0]}:{option}={text}"
+
+
+def _options(cls: Any, spec: str) -> set[str]:
+    """Return the names of a conduit's options; of several networks under one name those of the one in a spec."""
+    names, chooser = set(), getattr(cls, "chooser", "")
+    if chooser:
+        names.add(chooser)
+        found = re.search(rf"[:,]\s*{chooser}\s*=\s*([^,\s]*)", spec)
+        with suppress(Exception):  # of a plug-in, or for want of a library
+            cls = cls.variant(found[1] if found else cls.preferred or cls.variants()[0])
+    return names | {field.name for field in getattr(getattr(cls, "Options", None), "__attrs_attrs__", ()) if field.init}
+
+
 def other_head(function: Callable[..., object], count: int) -> str:
     """Return what a function takes where that is not so many arguments, "" where it is or cannot be known."""
     try:
@@ -117,6 +178,14 @@ def closest(word: str, known: Iterable[str]) -> str:
     if len(given) <= _SHORT:  # two of whose three letters are in many names
         found = [name for name in found if _is_slip(given, name)]
     return next((plain[name] for name in found), "")
+
+
+def slip(word: str, known: Iterable[str]) -> str:
+    """Return the name that a word is but for one letter, or two in the wrong order; "" if it is none, or short."""
+    plain, given = {_plain(name): name for name in known}, _plain(word)
+    if given in plain:
+        return plain[given]
+    return next((plain[name] for name in plain if len(given) > _SHORT and _is_slip(given, name)), "")
 
 
 def _is_slip(word: str, name: str) -> bool:

@@ -213,11 +213,59 @@ class Atomic:
     """
 
     _instead: ClassVar = {
-        **dict.fromkeys(("fetch_and_add", "fadd"), "write `await d.fetch_add(dest, offset, v)`"),
-        **dict.fromkeys(("cas", "compare_and_swap"), "write `await d.compare_swap(dest, offset, expected, new)`"),
+        **{
+            name: f"write `await d.fetch_{operation}(dest, offset, v)`"
+            for operation in ("add", "sub", "mul", "min", "max", "and", "or", "xor")
+            for name in (
+                f"fetch_and_{operation}",
+                f"get_and_{operation}",
+                f"f{operation}",
+                f"test_and_{operation}",
+                f"fetch_{operation}_",
+            )
+        },
+        **{
+            name: f"write `await d.fetch_{operation}(dest, offset)`"
+            for operation in ("inc", "dec")
+            for name in (f"fetch_and_{operation}", f"get_and_{operation}", f"f{operation}", f"fetch_{operation}rement")
+        },
+        **{f"{operation}rement": f"write `await d.{operation}(dest, offset)`" for operation in ("inc", "dec")},
+        "subtract": "write `await d.sub(dest, offset, v)`",
+        **dict.fromkeys(
+            (
+                "cas",
+                "fcas",
+                "fetch_cas",
+                "cswap",
+                "compare_and_swap",
+                "compare_and_set",
+                "compare_set",
+                "compare_exchange",
+                "compare_exchange_strong",
+                "compare_exchange_weak",
+                "cmpxchg",
+            ),
+            "write `await d.compare_swap(dest, offset, expected, new)`",
+        ),
+        **dict.fromkeys(
+            (
+                "exchange",
+                "xchg",
+                "fetch_set",
+                "fetch_and_set",
+                "get_and_set",
+                "fetch_store",
+                "fetch_and_store",
+                "fswap",
+            ),
+            "write `await d.swap(dest, offset, v)`",
+        ),
+        "test_and_set": "write `await d.swap(dest, offset, 1)`",
         **dict.fromkeys(("load", "read", "fetch"), "write `await d.get(dest, offset)`"),
         **dict.fromkeys(("store", "write"), "write `await d.set(dest, offset, v)`"),
     }
+
+    _called: ClassVar = "d"
 
     def __init__(self, atomics: Atomics, bounds: Bounds, type_index: int) -> None:
         self._atomics = atomics

@@ -7,7 +7,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import conduit
-from conduit.words import closest, is_a, many, not_async, plain
+from conduit.words import closest, in_spec, is_a, many, not_async, plain
 from extended import calls
 from extended.collectives import signature
 
@@ -41,6 +41,12 @@ def run_options(
     known = [key for key in inspect.signature(conduit.run).parameters if key not in ("main", "args", "ranks")]
     for key in options:
         if key not in known:
+            spec = options.get("conduit", "sci")
+            who, written = in_spec(key, options[key], spec, conduit.available()) if isinstance(spec, str) else ("", "")
+            if who and key not in _RANKS:
+                raise conduit.BadRequest(
+                    f'{front}.run: {key}={shown(options[key])} is an option of {who}: write conduit="{written}"'
+                )
             raise conduit.BadRequest(
                 f"{front}.run: there is no argument {key}={_instead(key, options[key], name, [name, *own, *known])}"
             )

@@ -74,7 +74,9 @@ def check_file(option: str, path: Path | None) -> None:
     if path is None or path == STANDARD_OUTPUT:
         return
     folder = path.absolute().parent
-    if path.is_dir() or not folder.is_dir():
+    if path.is_dir():
+        raise BadRequest(f"--{option} {path} is a folder; name a file in it")
+    if not folder.is_dir():
         raise BadRequest(f"--{option} {path} cannot be written; name a file in a folder that exists")
     if not os.access(path if path.exists() else folder, os.W_OK):
         raise BadRequest(f"--{option} {path} may not be written; name a file that may")

@@ -30,14 +30,22 @@ def _ranks(type_: Any, tokens: Sequence[Token]) -> int:
     return count
 
 
-def _size(type_: Any, tokens: Sequence[Token]) -> int:
+def _bytes(word: str) -> int:
     """Convert one word that may end in K, M or G."""
-    word = tokens[0].value
     found = re.fullmatch(r"([-+]?\d[\d_]*)([KMG]?)", word.upper())
     try:
         return int(found[1]) << POWERS[found[2]] if found else int(word)
     except ValueError:
         raise ValueError(f"'{word}' is no size; give bytes, or as 64K, 1M, 2G (powers of 2)") from None
+
+
+def _size(type_: Any, tokens: Sequence[Token]) -> int:
+    return _bytes(tokens[0].value)
+
+
+def _sizes(type_: Any, tokens: Sequence[Token]) -> tuple[int, ...]:
+    """Convert sizes that are joined by commas."""
+    return tuple(_bytes(word.strip()) for token in tokens for word in token.value.split(","))
 
 
 _WHOLE = Value("a whole number")
@@ -64,3 +72,6 @@ def _integers(type_: Any, tokens: Sequence[Token]) -> tuple[int, ...]:
 
 Integers = Annotated[tuple[int, ...], Parameter(converter=_integers, n_tokens=1, negative=(), show_default=False)]
 """The type of an option that is one or several whole numbers, joined by commas."""
+
+Sizes = Annotated[tuple[int, ...], Parameter(converter=_sizes, n_tokens=1, negative=(), show_default=False)]
+"""The type of an option that is one or several numbers of bytes, each as a `Size`, joined by commas."""

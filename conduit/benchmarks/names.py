@@ -27,6 +27,17 @@ class OfConduit:
 
 
 @attrs.frozen
+class Choices:
+    """Stands in a parameter's type; says which words shells complete, where others are checked by the command.
+
+    Attributes:
+        words: those, of which several may be joined by commas.
+    """
+
+    words: tuple[str, ...]
+
+
+@attrs.frozen
 class Value:
     """Stands in a parameter's type; says what its value is, to who has forgotten it.
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 from cyclopts import App
 from cyclopts.argument import ArgumentCollection
 
-from conduit.benchmarks.names import Names, OfConduit
+from conduit.benchmarks.names import Choices, Names, OfConduit
 from conduit.commands.cli import app
 from conduit.commands.compare import benchmarks
 from conduit.launch.registry import CONDUITS, OPERATIONS, installed
@@ -23,6 +23,8 @@ class _Completing(App):
                 match part:
                     case OfConduit(name):
                         argument.hint = Literal[name]
+                    case Choices(words):
+                        argument.hint = Literal[words]
                     case Names():
                         argument.hint = Literal[tuple(_INSTALLED[part]())]
         return arguments

@@ -7,8 +7,7 @@ from conduit.commands.program import ProgramFile
 from conduit.errors import HandlerError
 from conduit.launch.formatting import formatted
 from conduit.launch.hints import is_ours
-from conduit.launch.own_words import in_own_words
-from conduit.launch.raised import leaves
+from conduit.launch.own_words import chain_in_own_words
 
 
 def failure(error: BaseException, file: ProgramFile) -> str:
@@ -19,12 +18,11 @@ def failure(error: BaseException, file: ProgramFile) -> str:
         file: the program.
     """
     shown = _without_its_name(error)
+    chain_in_own_words(shown, is_ours)
     link: BaseException | None = shown
     chain: list[BaseException] = []
     while link is not None and link not in chain:
         chain.append(link)
-        for each in leaves(link):
-            in_own_words(each, is_ours)
         link.__traceback__ = _without_progress(file.own_part(link))
         if isinstance(link, AttributeError | NameError | ImportError):
             link.name = None  # Python would say once more what it might have been meant to be

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, pairwise
 from shlex import join
 from typing import Any, Literal, get_args, get_origin
 
@@ -17,8 +17,8 @@ from cyclopts import (
 )
 
 from conduit.benchmarks.names import Value
-from conduit.launch.registry import CONDUITS, installed
-from conduit.words import like
+from conduit.launch.registry import CONDUITS, available, installed
+from conduit.words import in_spec, like
 
 _OF_RUN = {"report": "--report DIR", "trace": "--trace FILE", "stats": "--stats"}
 """What `conduit run` writes or prints where it has the option, by a word that may be taken for a command."""
@@ -107,6 +107,8 @@ def _text(error: CycloptsError) -> tuple[str, str]:
             if word in known:  # behind --, where words are no options
                 return f"{word} stands behind --", "write it before that, or leave -- out"
             name = "--ranks" if word in _RANKS else _SHORT.get(word, "")
+            if name not in known and "--conduit" in known and (text := _of_a_conduit(word, error)):
+                return text
             return f"has no option {word}{f' (did you mean {name}?)' if name in known else like(word, known)}", ""
         case UnusedCliTokensError():
             word = (error.unused_tokens or [""])[0]
@@ -124,6 +126,20 @@ def _text(error: CycloptsError) -> tuple[str, str]:
             return _value(error, error.token.keyword or positional, error.token.value)
     error.verbose = False
     return str(error).strip().removesuffix("."), ""
+
+
+def _of_a_conduit(word: str, error: UnknownOptionError) -> tuple[str, str] | None:
+    """Return what is wrong and what to do where an option is one of a conduit, and stands in its spec; else None."""
+    words = [*(error.root_input_tokens or ()), ""]
+    word = next((each for each in words if each.startswith(f"{word}=")), word)
+    option, equals, value = word.partition("=")
+    name = option.removeprefix("--").replace("-", "_")
+    after = words[words.index(word) + 1] if word in words else ""
+    text = value if equals else after if after and not after.startswith("-") else "VALUE"
+    given = [each.removeprefix("--conduit=") for each in words if each.startswith("--conduit=")]
+    given += [next_ for each, next_ in pairwise(words) if each == "--conduit"]
+    who, written = in_spec(name, text, (given or ["sci"])[0], available())
+    return (f"{option} is an option of {who}", f"write --conduit {written}") if who else None
 
 
 def _option_for(error: UnusedCliTokensError, word: str) -> str:

@@ -11,6 +11,7 @@ import ast
 import functools
 import gc
 import inspect
+import os
 import re
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -31,6 +32,9 @@ from conduit.errors import BadRequest, ConduitWarning
 
 T = TypeVar("T")
 
+_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_OF_PREDICATES = ("block_until", "_enter_block")
+"""The functions of ports that call a predicate, which may itself be a method of this package."""
 _HOLDERS = (list, dict)
 _HELD = 1000
 """Calls in one list of a program's that are looked at when an error rises."""
@@ -169,11 +173,15 @@ def _forgotten(unused: Guard, times: int = 1, write: str = "await {}") -> str:
     _, call, code, lasti, *_ = _told(unused)
     if is_elsewhere():  # the line that made it is one of the thread's own, or of what has begun it
         return f"{_name(call)} did nothing: it was called {where()}"
+    if code.co_filename.startswith(_PACKAGE) and code.co_name in _OF_PREDICATES:
+        name = _name(call).rpartition(".")[2]
+        return f"`{name}` waits, and {to_await.NO_WAIT}, or `await` that call in the place of `ep.block_until`"
     made = written.call(code, lasti, _name(call))
     often = f" {times} times" if times > 1 else ""
+    gives = None if isinstance(call, str) else result_kind(call)
     return (
         f"{made} at {written.place(code, lasti)} was called{often} but never awaited, so it did nothing; "
-        f"{to_await.instead(written.around(code, lasti), made, write, code=code)}"
+        f"{to_await.instead(written.around(code, lasti), made, write, code=code, gives=gives)}"
     )
 
 

@@ -102,12 +102,54 @@ class Endpoint:
             ("init", "init_thread", "finalize"),
             "leave it out: `conduit run PROGRAM.py`, or `conduit.run(main)` in a script, begins the job before main",
         ),
-        **dict.fromkeys(("mynode", "my_node", "my_rank", "my_pe", "comm_rank", "me", "id"), "write `ep.rank`"),
-        **dict.fromkeys(("nodes", "n_ranks", "nranks", "num_ranks", "n_pes", "comm_size"), "write `ep.size`"),
+        **dict.fromkeys(
+            ("mynode", "my_node", "my_rank", "my_pe", "comm_rank", "me", "id", "mythread", "my_thread"),
+            "write `ep.rank`",
+        ),
+        **dict.fromkeys(
+            (
+                "nodes",
+                "n_ranks",
+                "nranks",
+                "num_ranks",
+                "n_pes",
+                "comm_size",
+                "np",
+                "nprocs",
+                "n_procs",
+                "num_procs",
+                "threads",
+                "nthreads",
+                "num_nodes",
+                "world_size",
+            ),
+            "write `ep.size`",
+        ),
         **dict.fromkeys(("wtime", "time", "clock", "ticks_now"), "write `ep.now`"),
         **dict.fromkeys(("memory", "mem", "heap", "seg"), "write `ep.segment`"),
         **dict.fromkeys(("abort", "global_exit"), "write `ep.exit(code)`"),
-        **dict.fromkeys(("register", "register_handler", "add_handler"), "write `await ep.attach(handler)`"),
+        **dict.fromkeys(
+            (
+                "register",
+                "register_handler",
+                "register_handlers",
+                "add_handler",
+                "add_handlers",
+                "attach_handler",
+                "attach_handlers",
+                "set_handler",
+            ),
+            "write `await ep.attach(handler)`",
+        ),
+        **dict.fromkeys(("AMMaxArgs", "AM_MaxArgs"), "write `ep.limits.max_args`"),
+        **dict.fromkeys(
+            ("AMMaxMedium", "AM_MaxMedium", "AM_LUBRequestMedium", "AM_LUBReplyMedium"), "write `ep.limits.max_medium`"
+        ),
+        **dict.fromkeys(
+            ("max_long", "AMMaxLongRequest", "AM_LUBRequestLong"),
+            "write `ep.limits.max_long_request`, of replies `ep.limits.max_long_reply`",
+        ),
+        **dict.fromkeys(("AMMaxLongReply", "AM_LUBReplyLong"), "write `ep.limits.max_long_reply`"),
         **dict.fromkeys(
             ("send", "isend"),
             "write `await ep.request_short(dest, handler, *args)`, with bytes `await ep.request_medium(dest, handler, "

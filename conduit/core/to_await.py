@@ -12,10 +12,17 @@ from conduit.core.handlers import WAITS
 _SHOWN = 90
 """Characters of an expression that is to be written in the place of another one."""
 _WAIT = "await {}"
-_NO_WAIT = "a predicate cannot wait: let it look at what this rank has, as ep.segment or what a handler has kept"
+NO_WAIT = "a predicate cannot wait: let it look at what this rank has, as ep.segment or what a handler has kept"
 
 
-def instead(around: Sequence[ast.AST], made: str, write: str = _WAIT, *, code: CodeType | None = None) -> str:
+def instead(
+    around: Sequence[ast.AST],
+    made: str,
+    write: str = _WAIT,
+    *,
+    code: CodeType | None = None,
+    gives: type | None = None,
+) -> str:
     """Return what to do: "write `await x.barrier()`".
 
     Args:
@@ -23,6 +30,7 @@ def instead(around: Sequence[ast.AST], made: str, write: str = _WAIT, *, code: C
         made: the call, as it is shown.
         write: what to write, with {} for the call.
         code: of the function that has made it, for where `around` is not known.
+        gives: the class of what the call gives when it is awaited, None where that is not known.
     """
     inside = [node for node in around if not _apart(node, around)]
     match around[-2:]:
@@ -31,11 +39,11 @@ def instead(around: Sequence[ast.AST], made: str, write: str = _WAIT, *, code: C
     for number in reversed(range(len(inside))):
         match inside[number]:
             case ast.Lambda() as function:
-                return _in_lambda(function, inside[:number], around[-1])
+                return _in_lambda(function, inside[:number], around[-1], gives)
             case ast.GeneratorExp() as generator:
                 return f"write `{_listed(generator, around[-1])}`, with the brackets{_of_function(inside)}"
             case ast.FunctionDef(name=name) if _is_predicate(name, inside[0]):
-                return f"{_NO_WAIT}, or write a loop in its place, which may `await`"
+                return f"{NO_WAIT}, or write a loop in its place, which may `await`"
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 break
     plain = f"write `{write.replace('{}', made, 1)}`"
@@ -79,13 +87,15 @@ def _as_async(name: str) -> str:
     return f", and {name} as `async def`, which is awaited too"
 
 
-def _in_lambda(function: ast.Lambda, outside: Sequence[ast.AST], call: ast.AST) -> str:
+def _in_lambda(function: ast.Lambda, outside: Sequence[ast.AST], call: ast.AST, gives: type | None) -> str:
     """Say what to do where a call stands in a lambda, which cannot await it."""
     match outside[-1] if outside else None:
         case ast.Call(func=ast.Attribute(attr="block_until"), args=[first, *_]) if first is function:
+            if gives is type(None) and function.body is call:  # in a loop it would be made for ever
+                return f"{NO_WAIT}, or write `await {ast.unparse(call)}` in its place"
             test = _Awaiting(call).visit(function.body)
             loop = ast.unparse(ast.UnaryOp(ast.Not(), test))
-            return f"{_NO_WAIT}, or write a loop in its place, `while {loop}: pass`"
+            return f"{NO_WAIT}, or write a loop in its place, `while {loop}: pass`"
         case ast.Call(func=ast.Name(id="map"), args=[first, given]) if first is function and len(_names(function)) == 1:
             body = _Awaiting(call).visit(function.body)
             (name,) = _names(function)

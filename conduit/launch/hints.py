@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
+import dis
 import importlib
 import inspect
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
+import attrs
 import numpy as np
 import trio
 
@@ -47,7 +49,7 @@ from conduit.launch.reports.own_variables import enclosing
 from conduit.launch.timeouts import too_slow
 from conduit.launch.uses import use
 from conduit.launch.written_for import imports, modules_of
-from conduit.words import ANOTHER_RUN, FOREIGN, closest, is_a, like
+from conduit.words import ANOTHER_RUN, FOREIGN, closest, is_a, like, slip
 
 _ASYNCIO = "programs run on Trio, where nothing of asyncio works: write "
 _WAITING = (
@@ -80,6 +82,12 @@ _ONE_OF_MANY = (
     "write `a.view('i8')[0]`, with the number's dtype, or get it by `await x.get_value(rank, offset)`"
 )
 
+_PREFIX = re.compile(
+    r"^(gasnet[te]?|gex|mpix?|shmemx?|upcx{0,2}|all|am|atomic|comm|ctx|team|tm|win|"
+    r"u?int(8|16|32|64)?|u?long|u?longlong|float|double)_",
+    re.IGNORECASE,
+)
+"""What libraries of C put before names, and behind that for their parts and for types."""
 _OF_A_LIBRARY = re.compile(r"(gasnett?|gex|mpi|shmemx?|upc|upcxx)_|(MYTHREAD|THREADS|my_pe|n_pes)$", re.IGNORECASE)
 """Names as C has them in the libraries that programs come from."""
 
@@ -280,7 +288,7 @@ def _of_a_library(name: str, error: BaseException) -> str:
             return f"{name} is {variable}.{there} here: write `{use(variable, type(value), there)}`"
     for variable, value in reversed(found):  # what is attached to an endpoint comes after it
         for each in _without_prefix(name):
-            if text := _written_there(value, each, variable):
+            if text := _written_there(value, each, variable, error):
                 return text
         text = _attribute(value, name, error)
         if close := re.search(r"did you mean (\w+)", text):
@@ -373,8 +381,8 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
     own = [each for each in dir(there) if not each.startswith("_")]
     fronts = _meant(_fronts_with(name), error) if isinstance(there, Endpoint) else []
     of_front = isinstance(there, Endpoint) and _is_of(fronts, there, error)
-    for each in _without_prefix(name):
-        if not of_front and (text := _written_there(there, each, _written(error))):
+    for each in (*_without_prefix(name), *_got(name, there)):
+        if not of_front and (text := _written_there(there, each, _written(error), error)):
             return f"{kind.__name__} has no {name}; {text}"
         if each in own:
             if text := _of_another_front(kind, name, error, imported=False):
@@ -382,10 +390,15 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
             return f"{kind.__name__} has no {name} (did you mean {each}?){_perhaps_of(there, name, error)}"
     if name in dir(Endpoint) and (name == "attach" or "ep" not in own) and (text := _otherwise(kind, name, error)):
         return text
+    if meant := next(filter(None, (_own_name(each, own) for each in _without_prefix(name))), ""):
+        return f"{kind.__name__} has no {name} (did you mean {meant}?)"
     of_result = hasattr(np.ndarray, name)
     if hasattr(kind, "__await__") and (of_result or name in _WAITS) and (called := _written(error)):
         result = "" if not of_result or "put" in getattr(there, "call", "") else f" for its result, which has {name}"
         return f"{called} {is_a(there)}: write `await {called}`{result}"
+    of_one_at_hand = _of_one_at_hand(there, name, error)
+    if isinstance(there, Endpoint) and of_one_at_hand:
+        return of_one_at_hand
     if isinstance(there, Endpoint) and fronts:
         if started := _started(fronts, there, error):  # the program says itself what it is for
             return f"{kind.__name__} has no {name}; {started}"
@@ -399,11 +412,11 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
     if text := (
         _of_another_front(kind, name, error, imported=True)
         or _in_part(there, name, error)
+        or _of_main(kind, name, _written(error))
+        or of_one_at_hand
         or _of_another_front(kind, name, error, imported=False)
     ):
         return text
-    if write := _of_main(kind, name, _written(error)):
-        return f"{kind.__name__} has no {name}, but what main is called with has: write `{write}`"
     if close := next(filter(None, (like(each, own) for each in _without_prefix(name))), ""):
         return f"{kind.__name__} has no {name}{close}"
     return _in_layer(kind, name)
@@ -421,10 +434,39 @@ def _of_memory(name: str, called: str) -> str:
     )
 
 
+def _own_name(name: str, own: Iterable[str]) -> str:
+    """Return the name of an object that is meant beyond doubt, before those of others: a slip, or its last words."""
+    if meant := slip(name, own):
+        return meant
+    ends = [each for each in own if each.endswith(f"_{name}")]
+    shortest = [each for each in ends if each.count("_") == min(end.count("_") for end in ends)]
+    return shortest[0] if len(shortest) == 1 else ""
+
+
+def _of_one_at_hand(there: object, name: str, error: BaseException) -> str:
+    """Say which variable of a program has a name, to who writes it of another object; "" where none has it."""
+    for variable, value in _at_hand(error):
+        for each in _without_prefix(name) if value is not there else ():
+            if each in dir(value) and not each.startswith("_"):
+                write = use(variable, type(value), each)
+                kind = there if isinstance(there, type) else type(there)
+                return f"{kind.__name__} has no {name}, but {variable} has: write `{write}`"
+    return ""
+
+
 def _without_prefix(name: str) -> tuple[str, ...]:
     """Return a name, and it without what libraries put around it: upc_barrier, gasnet_mynode, AMRequestShort2."""
-    bare = name.partition("_")[2] or name
-    return tuple(dict.fromkeys((name, bare, bare.rstrip("M0123456789"))))
+    found = [name]
+    while _PREFIX.match(found[-1]):
+        found.append(_PREFIX.sub("", found[-1]))
+    return tuple(dict.fromkeys((*found, found[-1].rstrip("M0123456789"))))
+
+
+def _got(name: str, there: object) -> tuple[str, ...]:
+    """Return the value of an object that a function would give which has that name: get_rank gives `rank`."""
+    value = name[4:] if name.casefold().startswith("get_") else ""
+    found = inspect.getattr_static(there, value, None) if value else None
+    return () if found is None or inspect.isroutine(found) else (value,)
 
 
 def _is_of(fronts: list[str], there: Endpoint, error: BaseException) -> bool:
@@ -435,13 +477,14 @@ def _is_of(fronts: list[str], there: Endpoint, error: BaseException) -> bool:
     return imported or _started(fronts, there, error) != "" or "ep" not in _names_of(there, error)
 
 
-def _written_there(there: object, name: str, called: str) -> str:
+def _written_there(there: object, name: str, called: str, error: BaseException) -> str:
     """Return what an object's class says of a name of other libraries, or its endpoint's, or a layer on that.
 
     Args:
         there: the object, or a class.
         name: the name.
         called: what the program calls the object, "" where that is no name.
+        error: that it has not that name; of the program it came out of.
     """
     kind, written = (there, "") if isinstance(there, type) else (type(there), called)
     if text := _of_others(kind, name):
@@ -450,6 +493,8 @@ def _written_there(there: object, name: str, called: str) -> str:
         return as_called(text, Endpoint, f"{written}.ep" if written else "")
     for layer in _layers() if isinstance(there, Endpoint) else ():
         if text := _of_others(layer, name):
+            if at_hand := next((variable for variable, value in _at_hand(error) if type(value) is layer), ""):
+                return as_called(text, layer, at_hand)
             attached = f"`from {_public(layer)} import {layer.__name__}`, then `x = await {layer.__name__}.attach(ep)`"
             return f"{text}, after {attached}"
     return ""
@@ -458,6 +503,8 @@ def _written_there(there: object, name: str, called: str) -> str:
 def _of_others(kind: type, name: str) -> str:
     """Return what a class says of a name of other libraries, in any case; "" where it says nothing."""
     known: dict[str, str] = getattr(kind, "_instead", {})
+    if name.isupper() and _fronts_with(name):  # which says what the program is for: MYTHREAD
+        return known.get(name, "")
     return known.get(name) or next((text for each, text in known.items() if each.casefold() == name.casefold()), "")
 
 
@@ -593,7 +640,7 @@ def _of_another_front(kind: type, name: str, error: BaseException, *, imported: 
 
 
 def _of_main(kind: type, name: str, called: str) -> str:
-    """Return what to write of what the front end gives to main, where that has a name; "" where it has not.
+    """Say what to write of what the front end gives to main, where that has a name; "" where it has not.
 
     Args:
         kind: the class that has it not.
@@ -607,21 +654,25 @@ def _of_main(kind: type, name: str, called: str) -> str:
         if given is kind or name not in dir(given):
             continue
         method, argument = getattr(given, name), kind.__name__.lower()
+        write = use(word, given, name)
         if inspect.isroutine(method) and argument in inspect.signature(method).parameters:
-            return f"{word}.{name}(..., {argument}={called or argument})"
-        return use(word, given, name)
+            write = f"{word}.{name}(..., {argument}={called or argument})"
+        return f"{kind.__name__} has no {name}, but what main is called with has: write `{write}`"
     return ""
 
 
 def _in_part(there: object, name: str, error: BaseException) -> str:
-    """Say which part of an object has a name that it has not itself: the layer that it stands on, the endpoint."""
+    """Say which part of an object has a name that it has not itself: its layer, its endpoint, a table.
+
+    A table is a record of values, as the limits of messages are.
+    """
+    kinds = Endpoint, *_layers()
     for part, value in inspect.getmembers_static(there):
-        kinds = Endpoint, *_layers()
         if part.startswith("_") or inspect.isroutine(value) or isinstance(value, property):
             continue
         has = getattr(there, part)
         found = next((each for each in _without_prefix(name) if each in dir(has)), "")
-        if isinstance(has, kinds) and found:
+        if found and (isinstance(has, kinds) or (attrs.has(type(has)) and is_ours(type(has)))):
             called = min(_names_of(there, error), default="")
             write = f"`{use(f'{called}.{part}', type(has), found)}`" if called else f"`{found}` of its `{part}`"
             return f"{type(there).__name__} has no {name}, but its {part} has: write {write}"
@@ -679,7 +730,8 @@ def _front_packages() -> list[str]:
 def _has(kind: type, name: str) -> bool:
     """Return whether objects of a class have that name, in the class or from its `__init__`."""
     code = getattr(kind.__init__, "__code__", None)  # type: ignore[misc]
-    return name in dir(kind) or (code is not None and name in code.co_names)
+    steps = dis.get_instructions(code) if code is not None else ()
+    return name in dir(kind) or any(step.opname == "STORE_ATTR" and step.argval == name for step in steps)
 
 
 def _names_of(there: object, error: BaseException) -> set[str]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ParamSpec, TypeVar
 
+from conduit.core.arguments import shown
 from conduit.errors import BadRequest
+from conduit.launch.registry import available
 from conduit.launch.tracebacks import trim_tracebacks
-from conduit.words import closest
+from conduit.words import closest, in_spec
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -40,7 +42,7 @@ def named(function: Callable[P, T]) -> Callable[P, T]:
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
         for name in kwargs:
             if name not in known and name != "main":
-                raise _unknown(function.__name__, name, known)
+                raise _unknown(function.__name__, name, known, kwargs)
         if not args and "main" not in kwargs:
             raise BadRequest(
                 f"{function.__name__}: there is no main; give first the function that every rank calls: "
@@ -51,8 +53,13 @@ def named(function: Callable[P, T]) -> Callable[P, T]:
     return call
 
 
-def _unknown(call: str, name: str, known: Sequence[str]) -> BadRequest:
-    meant = _MEANT.get(name, "") or closest(name, known)
+def _unknown(call: str, name: str, known: Sequence[str], given: Mapping[str, object]) -> BadRequest:
+    spec = given.get("conduit", "sci")
+    who, written = in_spec(name, given[name], spec, available()) if isinstance(spec, str) else ("", "")
+    meant = _MEANT.get(name, "")
+    if who and (not meant or " not of " not in who):
+        return BadRequest(f'{call}: {name}={shown(given[name])} is an option of {who}: write conduit="{written}"')
+    meant = meant or closest(name, known)
     return BadRequest(
         f"{call}: there is no argument {name}="
         + (f" (did you mean {meant}=?)" if meant else "")

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from conduit.core.written import SHOWN
 from conduit.errors import ConduitError
 from conduit.launch.misuse import program_node
+from conduit.launch.raised import leaves
 
 _CALL = re.compile(r"([A-Za-z_]\w*\.)*([A-Za-z_]\w*)(?=: )")
 
@@ -32,3 +33,19 @@ def in_own_words(error: BaseException, ours: Callable[[object], bool]) -> None:
         written = ast.unparse(name)
         if len(written) <= SHOWN:
             error.args = (written + error.args[0][found.end() :], *error.args[1:])
+
+
+def chain_in_own_words(error: BaseException, ours: Callable[[object], bool]) -> None:
+    """Do so with an error that is shown, and with those that it came of or holds.
+
+    Args:
+        error: what ended a program; changed.
+        ours: says of a class whether it is one of this project.
+    """
+    seen: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None and link not in seen:
+        seen.append(link)
+        for each in leaves(link):
+            in_own_words(each, ours)
+        link = link.__cause__ or link.__context__

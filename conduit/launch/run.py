@@ -39,7 +39,7 @@ from conduit.launch.tracing import timeline_of
 from conduit.launch.unawaited import told_in_script
 from conduit.launch.warned import warned
 from conduit.options import read_float
-from conduit.words import many, not_async
+from conduit.words import is_a, many, not_async
 
 _WRITE = "write `async def main(ep, *args)`"
 _POWERS = {"K": 10, "M": 20, "G": 30}
@@ -173,6 +173,7 @@ def _prepare(
     """Check the arguments of `run`; return the context for a job, and what makes it."""
     _check_main(main, args)
     _refuse_text(segment=segment, time_limit=time_limit, stall_limit=stall_limit)
+    _check_spec(conduit)
     spec = parse_spec(conduit)
     count = None if ranks is None else arguments.amount("run", "ranks", ranks, 1, _MOST)
     per_host = None if ranks_per_host is None else arguments.amount("run", "ranks_per_host", ranks_per_host, 1, _MOST)
@@ -210,6 +211,17 @@ def _prepare(
     if trace:
         observers.append(timeline_of(spec, setup))
     return kind.around, functools.partial(kind, main, args, spec, setup, limit, patience, observers=observers)
+
+
+def _check_spec(spec: object) -> None:
+    if isinstance(spec, str):
+        return
+    again = ""
+    if isinstance(spec, list | tuple | set) and spec and all(isinstance(each, str) for each in spec):
+        again = f"; a job runs on one: write `for spec in {spec}:`, and in it give `conduit=spec`"
+    raise BadRequest(
+        f"run: conduit={arguments.shown(spec)} {is_a(spec)}; give a spec string such as 'sci' or 'sci:torus=4x2'{again}"
+    )
 
 
 def _refuse_text(**given: Any) -> None:

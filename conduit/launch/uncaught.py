@@ -108,7 +108,8 @@ def _is_shown_by_another(error: BaseException) -> bool:
 def _improve(error: BaseException) -> None:
     """Leave out lines that say nothing to the script's author, and add what is to be done."""
     from conduit.errors import ConduitError
-    from conduit.launch.hints import hint
+    from conduit.launch.hints import hint, is_ours
+    from conduit.launch.own_words import chain_in_own_words
     from conduit.launch.tracebacks import plugins_part, trim
 
     notes = getattr(error, "__notes__", ())
@@ -116,6 +117,8 @@ def _improve(error: BaseException) -> None:
     text = "" if of_job else hint(error)
     if text and text != str(error) and text not in notes:
         error.add_note(text)
+    if of_job:  # what begins one is `run` in all messages
+        chain_in_own_words(error, is_ours)
     trim(error)
     between = {_STARTER, _LOOP} if isinstance(error, ConduitError) else {_STARTER}
     error.__traceback__ = _without(between, error.__traceback__)

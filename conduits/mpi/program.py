@@ -11,7 +11,7 @@ from typing import Any
 import conduit
 from conduit import BadRequest
 from conduit import run as _run
-from conduit.words import like, not_async, plain
+from conduit.words import in_spec, like, not_async, plain
 from conduits.mpi.adapter import RealProcess
 from conduits.mpi.awaited.comm import Comm
 from conduits.mpi.awaited.listened import listen
@@ -76,6 +76,13 @@ def _options(library: Any, options: dict[str, Any]) -> dict[str, Any]:
     known = [name for name in inspect.signature(conduit.run).parameters if name not in ("main", "args", "conduit")]
     for name in options:
         if name not in known:
+            spec = f"mpi:library={str(library).replace(':', ',')}"
+            who, written = in_spec(name, options[name], spec, conduit.available())
+            if who.endswith(" mpi"):
+                head, _, rest = written.removeprefix("mpi:library=").partition(",")
+                raise conduit.BadRequest(
+                    f'MPI.run: {name}={plain(options[name])} is an option of the library: write library="{head}:{rest}"'
+                )
             meant = like(name, ["library", *known]) or _MEANT.get(name, "")
             raise conduit.BadRequest(
                 f"MPI.run: there is no argument {name}={meant}; give {', '.join(['library', *known])}"

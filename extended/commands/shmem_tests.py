@@ -17,7 +17,7 @@ from conduit import BadRequest
 from conduit.benchmarks import BenchmarkOptions, Program, Record, View, measure
 from conduit.benchmarks.console import make_console
 from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_file, write_file
-from conduit.benchmarks.integers import Integer, Integers
+from conduit.benchmarks.integers import Integer, Integers, Sizes
 from conduit.benchmarks.names import ConduitNames
 from conduit.benchmarks.report import runs_as_json
 from extended import shmem
@@ -65,7 +65,7 @@ class ScalingOptions:
     ranks_per_host: Integer | None = None
     """Consecutive PEs on each host; by default as the machine has them."""
 
-    sizes: Integers = ()
+    sizes: Sizes = ()
     """Bytes of a message, as 8,10000; by default those of the paper."""
 
     trials: Integer = TRIALS

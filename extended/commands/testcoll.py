@@ -19,6 +19,7 @@ from cyclopts import Parameter
 
 from conduit import BadRequest, ConduitError
 from conduit.benchmarks import BenchmarkOptions, Program, Record, View, execute, sizes
+from conduit.benchmarks.names import Choices
 from extended import Extended
 from extended.collectives.algorithms import TABLE
 from extended.commands.unused import UNUSED, refuse_unused
@@ -36,13 +37,14 @@ if TYPE_CHECKING:
 SIZES = (8, 32768)
 CALLS = ("broadcast", "scatter", "gather", "all_gather", "all_to_all", "reduce", "all_reduce", "scan")
 LETTERS = "ABCDEFGH"
+_KNOWN = tuple(sorted({name for call in CALLS for name in TABLE[call]}))
 
 
 @attrs.frozen(kw_only=True)
 class CollectiveOptions(BenchmarkOptions):
     """What users may ask of testcoll; what means nothing to it is not in its help."""
 
-    algorithms: Annotated[str | None, Parameter(show_default=False)] = None
+    algorithms: Annotated[str | None, Parameter(show_default=False), Choices((*_KNOWN, "all"))] = None
     """Algorithms to compare, separated by commas, or all; by default the one that each call would choose."""
 
     local: Annotated[Literal["in", "out"], UNUSED] = "out"
@@ -185,13 +187,12 @@ def _algorithms(text: str | None) -> tuple[str, ...] | None:
     """
     if text is None:
         return None
-    known = sorted({name for call in CALLS for name in TABLE[call]})
     if text == "all":
-        return tuple(known)
+        return _KNOWN
     asked = tuple(name.strip() for name in text.split(","))
-    unknown = [name for name in asked if name not in known]
+    unknown = [name for name in asked if name not in _KNOWN]
     if unknown:
-        raise BadRequest(f"--algorithms {unknown[0]!r} is not known; give all, or some of {','.join(known)}")
+        raise BadRequest(f"--algorithms {unknown[0]!r} is not known; give all, or some of {','.join(_KNOWN)}")
     return asked
 
 

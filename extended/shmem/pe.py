@@ -39,7 +39,7 @@ class PE(Sealed, ShmemConstants, Waits, ShmemAtomics, ShmemCollectives, ShmemLoc
 
     _instead: ClassVar = {
         **dict.fromkeys(("rank", "my_rank", "me", "id"), "write `pe.my_pe()`"),
-        **dict.fromkeys(("size", "npes", "num_pes"), "write `pe.n_pes()`"),
+        **dict.fromkeys(("size", "npes", "num_pes", "nprocs", "num_procs", "threads", "nranks"), "write `pe.n_pes()`"),
         **dict.fromkeys(
             ("malloc", "calloc", "align"),
             "write `await pe.zeros(shape, dtype)` for an array, `await pe.alloc(count, size)` for memory",
@@ -53,6 +53,13 @@ class PE(Sealed, ShmemConstants, Waits, ShmemAtomics, ShmemCollectives, ShmemLoc
             for kind in ("char", "short", "int", "long", "longlong", "float", "double", "size")
             for call in ("put", "get", "put_nbi", "get_nbi")
         },
+        **dict.fromkeys(
+            ("cswap", "atomic_cswap", "cas", "compare_and_swap", "compare_exchange", "atomic_compare_exchange"),
+            "write `await pe.atomic_compare_swap(target, cond, value, dest)`",
+        ),
+        **dict.fromkeys(("fadd", "fetch_and_add"), "write `await pe.atomic_fetch_add(target, value, dest)`"),
+        **dict.fromkeys(("finc", "fetch_and_inc"), "write `await pe.atomic_fetch_inc(target, dest)`"),
+        **dict.fromkeys(("exchange", "atomic_exchange"), "write `await pe.atomic_swap(target, value, dest)`"),
         **dict.fromkeys(("ctx_create", "create_ctx"), "write `ctx = await pe.Ctx.create()`"),
         "async with new_lock": "for a lock that is entered write `lock = await pe.Lock()`, then `async with lock:`",
         "barrier": "write `await pe.barrier_all()`",

@@ -62,8 +62,15 @@ class Thread(Sealed, UpcAllocation, Bytes, UpcCollectives):
     """
 
     _instead: ClassVar = {
-        **dict.fromkeys(("rank", "my_rank", "my_thread", "me", "id"), "write `t.MYTHREAD`"),
-        **dict.fromkeys(("size", "nthreads", "n_threads", "num_threads"), "write `t.THREADS`"),
+        **dict.fromkeys(("rank", "my_rank", "my_thread", "mynode", "me", "id"), "write `t.MYTHREAD`"),
+        **dict.fromkeys(
+            ("size", "nthreads", "n_threads", "num_threads", "nprocs", "num_procs", "nranks", "num_ranks"),
+            "write `t.THREADS`",
+        ),
+        "cast": "write `a.local`, of a shared array `a`: the elements on this thread",
+        "localsizeof": "write `a.local.nbytes`, of a shared array `a`",
+        "blocksizeof": "write `a.block`, of a shared array `a`: in elements",
+        "elemsizeof": "write `a.dtype.itemsize`, of a shared array `a`",
         **dict.fromkeys(
             ("all_lock_alloc", "global_lock_alloc", "lock_alloc", "upc_lock"),
             "locks are made by their names: write `async with t.lock(name):` around what it is held for",

@@ -130,6 +130,28 @@ def test_version(command):
             ["show", "--conduit=sci:slots=4"],
             "conduit show: has no option --conduit=sci:slots=4; write conduit show sci",
         ),
+        (
+            ["run", "prog.py", "--slots", "4"],
+            "conduit run: --slots is an option of the conduit sci; write --conduit sci:slots=4; an option of the "
+            "program stands behind --: conduit run prog.py -- --slots ...",
+        ),
+        (
+            ["testam", "--conduit", "startx:slots=2", "--slots=4"],
+            "conduit testam: --slots is an option of the conduit startx; write --conduit startx:slots=4\n",
+        ),
+        (
+            ["testam", "--conduit=sci:slots=2", "--slot-payload", "1024"],
+            "conduit testam: --slot-payload is an option of the conduit sci; write --conduit "
+            "sci:slots=2,slot_payload=1024\n",
+        ),
+        (
+            ["testam", "--loss", "0.1"],
+            "conduit testam: --loss is an option of the conduit udp, not of sci; write --conduit udp:loss=0.1\n",
+        ),
+        (
+            ["testam", "--torus"],
+            "conduit testam: --torus is an option of the conduit sci; write --conduit sci:torus=VALUE\n",
+        ),
         (["testam", "--rank", "2"], "conduit testam: has no option --rank (did you mean --ranks?); see conduit testam"),
         (
             ["run", "x.py", "--threads", "4"],
@@ -244,6 +266,7 @@ WRONG = [
     (["--conduit", "loggp", "--conduit", "sci:torus=1x2", "--ranks", "9"], "ranks=9 does not fit on 'sci'"),
     (["--iterations", "0"], "--iterations 0 is too small; it must be at least 1"),
     (["--sections", "ab "], "--sections 'ab ' has ' ' in it, which is no section; give letters out of AB"),
+    (["--json", "."], "--json . is a folder; name a file in it\n"),
     (["--json", "no/such/folder.json"], "--json no/such/folder.json cannot be written; name a file in a folder that"),
 ]
 

@@ -63,6 +63,9 @@ def complete():
         ("raw o", "origin"),
         ("conform l", "loggp"),
         ("completion f", "fish"),
+        ("testcoll --algorithms ri", "ring"),
+        ("testcoll --algorithms a", "all"),
+        ("mpi-patterns --patterns tr", "transpose"),
     ],
 )
 def test_bash_completes(complete, words, expected):

@@ -28,3 +28,25 @@ def test_it_is_told_what_starts_its_main(source, tmp_path):
     (tmp_path / "prog.py").write_text(f"import conduit\n{source}\nconduit.run(main, ranks=2, conduit='loggp')\n")
     done = subprocess.run([sys.executable, "prog.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stderr.splitlines()[-1] == SCRIPTS[source]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("await x.put(9, 0, b'a')", "x.put: dest=9 is no rank of this job; its ranks are 0 to 1"),
+        ("x.lock((1, 2))", "x.lock: name=(1, 2) is a tuple"),
+        ("await x.atomic('i8').fetch_add(0, 0, 0.5)", "x.atomic('i8').fetch_add: v=0.5 is a float"),
+        ("y = await x.split(0)\n    await y.reduce(1, root=5)", "y.reduce: root=5 is no rank of this team"),
+        ("await ep.request_short(9, print)", "ep.request_short: "),
+        ("async with trio.open_nursery() as n:\n        n.start_soon(x.put, 9, 0, b'a')", "put: dest=9"),
+    ],
+)
+def test_a_script_and_the_command_line_tell_of_a_call_in_the_same_words(shown, tmp_path, line, said):
+    begin = "import trio\nfrom extended import Extended\nasync def main(ep):\n    x = await Extended.attach(ep)\n"
+    source = f"{begin}    {line}\n"
+    by_command = [each for each in shown(source) if "conduit.errors.BadRequest: " in each]
+    script = f"{source}if __name__ == '__main__':\n    import conduit\n    conduit.run(main, conduit='loggp')\n"
+    (tmp_path / "script.py").write_text(script)
+    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert [each for each in done.stderr.splitlines() if "conduit.errors.BadRequest: " in each] == by_command
+    assert f"conduit.errors.BadRequest: {said}" in by_command[0]

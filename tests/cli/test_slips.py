@@ -723,7 +723,7 @@ LINES = {
         "gasnet_barrier_notify is x.barrier_notify here: write `await x.barrier_notify()`"
     ),
     EXTENDED + "await MPI_Allreduce(1)": "MPI_Allreduce is x.all_reduce here: write `await x.all_reduce(...)`",
-    EXTENDED + "shmem_int_put(1)": "it may be `await x.put(...)`",
+    EXTENDED + "shmem_int_put(1)": "shmem_int_put is x.put here: write `await x.put(...)`",
     EXTENDED + "v = await x.gather(ep.rank); v[0]": (
         "v is None, which is what x.gather(ep.rank) at prog.py:4 gave on this rank"
     ),
@@ -1492,7 +1492,7 @@ def test_arrays_of_one_line_that_are_freed_in_another_order_are_told_apart(shown
     (told,) = [line for line in lines if line.startswith("conduit.errors.BadRequest")]
     made = r"pe\.free\(what pe\.zeros\(shape=\(2,\), dtype=float64\) at prog\.py:4 gave\) at prog\.py:5"
     first, second = re.findall(rf"called {made} \(offset (\d+) of the heap\)", told)
-    assert abs(int(first) - int(second)) == 64
+    assert abs(int(first) - int(second)) == 16
     assert told.endswith(FREES.format("PE"))
 
 

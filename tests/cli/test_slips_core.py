@@ -61,11 +61,23 @@ UNAWAITED = {
         NEVER.format("x.get_value(0, 0)", 4)
         + "a lambda cannot wait: write `value = await x.get_value(0, 0)` before it, and use that"
     ),
+    EXTENDED + "await ep.block_until(lambda: x.barrier())": (
+        NEVER.format("x.barrier()", 4)
+        + "a predicate cannot wait: let it look at what this rank has, as ep.segment or what a handler has kept, or "
+        "write `await x.barrier()` in its place"
+    ),
     EXTENDED + "await ep.block_until(lambda: x.get_value(0, 0))": (
         NEVER.format("x.get_value(0, 0)", 4)
         + "a predicate cannot wait: let it look at what this rank has, as ep.segment or what a handler has kept, or "
         "write a loop in its place, `while not await x.get_value(0, 0): pass`"
     ),
+    **{
+        f"{EXTENDED}await ep.block_until({call})": (
+            f"`{call.partition('.')[2]}` waits, and a predicate cannot wait: let it look at what this rank has, as "
+            "ep.segment or what a handler has kept, or `await` that call in the place of `ep.block_until`"
+        )
+        for call in ("ep.poll", "x.barrier")
+    },
     EXTENDED + "def come():\n        x.get_nb(0, 0, 8)\n        return False\n    await ep.block_until(come)": (
         "conduit.errors.BadRequest: "
         + NEVER.format("x.get_nb(0, 0, 8)", 5)

@@ -11,7 +11,7 @@ from conduit.benchmarks import Parameters, Progress
 from conduit.commands import testam_program
 from conduit.contract import Category
 from conduit.launch.registry import CONDUITS, parse_spec
-from conduit.options import value_text
+from conduit.words import value_text
 from conduits.loggp import Loggp
 
 

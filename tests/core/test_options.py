@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conduit.errors import BadRequest
-from conduit.options import SimOptions, describe, option, parse_options, render, value_text
-from conduit.words import closest
+from conduit.options import SimOptions, describe, option, parse_options, render
+from conduit.words import closest, value_text
 
 
 @attrs.frozen(kw_only=True)

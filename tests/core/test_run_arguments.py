@@ -8,6 +8,7 @@ import pytest
 import trio
 
 import conduit
+from conduit.launch import registry
 from conduits.mpi import MPI
 from extended import shmem, upc
 
@@ -16,6 +17,10 @@ KNOWN = "ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit,
 
 async def main(ep):
     await ep.attach()
+
+
+async def _program(t):
+    pass
 
 
 @pytest.mark.parametrize(
@@ -42,6 +47,81 @@ def test_an_argument_that_there_is_not_is_refused_with_the_one_that_was_meant(ru
     assert str(caught.value) == (
         f"{run.__name__}: there is no argument {given}={asked}; there are {KNOWN}; what main takes goes before them, "
         "without names"
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"slots": 4}, 'slots=4 is an option of the conduit sci: write conduit="sci:slots=4"'),
+        ({"torus": "2x2"}, "torus='2x2' is an option of the conduit sci: write conduit=\"sci:torus=2x2\""),
+        ({"torus": (2, 2)}, 'torus=(2, 2) is an option of the conduit sci: write conduit="sci:torus=2x2"'),
+        ({"patched": True}, 'patched=True is an option of the conduit sci: write conduit="sci:patched=yes"'),
+        ({"loss": 0.1}, 'loss=0.1 is an option of the conduit udp, not of sci: write conduit="udp:loss=0.1"'),
+        (
+            {"max_medium": 4096},
+            "max_medium=4096 is an option of the conduits loggp, startx and udp, not of sci: write "
+            'conduit="loggp:max_medium=4096"',
+        ),
+        (
+            {"conduit": "sci:torus=2x2", "slots": 4},
+            'slots=4 is an option of the conduit sci: write conduit="sci:torus=2x2,slots=4"',
+        ),
+        (
+            {"conduit": "sci:slots=2,torus=2x2", "slots": 4},
+            'slots=4 is an option of the conduit sci: write conduit="sci:slots=4,torus=2x2"',
+        ),
+        (
+            {"conduit": "mpi", "library": "sunmpi"},
+            "library='sunmpi' is an option of the conduit mpi: write conduit=\"mpi:library=sunmpi\"",
+        ),
+        (
+            {"conduit": "mpi:library=sunmpi", "credits": 3},
+            'credits=3 is an option of the conduit mpi: write conduit="mpi:library=sunmpi,credits=3"',
+        ),
+    ],
+)
+@pytest.mark.parametrize("front", ["", "upc.", "shmem."])
+def test_an_option_of_a_conduit_is_told_to_stand_in_the_spec(front, given, said):
+    run = {"": conduit.run, "upc.": upc.run, "shmem.": shmem.run}[front]
+    with pytest.raises(conduit.BadRequest) as caught:
+        run(main, **given)
+    assert str(caught.value) == f"{front}run: {said}"
+    registry.parse_spec(said.split('"')[1])
+
+
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        ({"credits": 3}, "scampi:credits=3"),
+        ({"library": "sunmpi:credits=2", "credits": 3}, "sunmpi:credits=3"),
+        ({"library": "scampi:torus=2x2", "credits": 3}, "scampi:torus=2x2,credits=3"),
+    ],
+)
+def test_an_option_of_a_library_of_mpi_is_told_to_stand_behind_its_name(given, written):
+    with pytest.raises(conduit.BadRequest) as caught:
+        MPI.run(main, **given)
+    assert str(caught.value) == f'MPI.run: credits=3 is an option of the library: write library="{written}"'
+    registry.parse_spec(f"mpi:library={written.replace(':', ',')}")
+
+
+@pytest.mark.parametrize("given", [["sci", "startx"], ("sci", "startx")], ids=["list", "tuple"])
+@pytest.mark.parametrize("run", [conduit.run, upc.run], ids=["conduit", "upc"])
+def test_several_conduits_are_told_to_be_one_for_each_job(run, given):
+    with pytest.raises(conduit.BadRequest) as caught:
+        run(_program, conduit=given)
+    assert str(caught.value) == (
+        f"run: conduit={given!r} is a {type(given).__name__}; give a spec string such as 'sci' or 'sci:torus=4x2'; a "
+        f"job runs on one: write `for spec in {given!r}:`, and in it give `conduit=spec`"
+    )
+
+
+@pytest.mark.parametrize(("given", "kind"), [(None, "no value"), (3, "an int"), ([], "a list")])
+def test_what_is_no_spec_is_refused(given, kind):
+    with pytest.raises(conduit.BadRequest) as caught:
+        conduit.run(main, conduit=given)
+    assert str(caught.value) == (
+        f"run: conduit={given!r} is {kind}; give a spec string such as 'sci' or 'sci:torus=4x2'"
     )
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conduit.options import value_text
 from conduit.seeing.comparison.differences import Difference
 from conduit.seeing.comparison.results import BenchmarkResult, cut_short, labelled
 from conduit.seeing.pictures import Page, Picture
-from conduit.words import many
+from conduit.words import many, value_text
 
 _MOST = 10
 """Rows of the table of what differs most."""

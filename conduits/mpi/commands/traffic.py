@@ -21,6 +21,7 @@ from cyclopts import Parameter
 
 from conduit import BadRequest, ConduitError
 from conduit.benchmarks import Program, Record, View, execute, sizes
+from conduit.benchmarks.names import Choices
 from conduit.benchmarks.record import MB
 from conduits.mpi.awaited.operators import MAX
 from conduits.mpi.awaited.request import Request
@@ -52,7 +53,7 @@ _Array = np.ndarray[Any, Any]
 class PatternOptions(MpiOptions):
     """What users may ask of mpi-patterns."""
 
-    patterns: Annotated[str, Parameter(show_default=False)] = "uniform,transpose"
+    patterns: Annotated[str, Parameter(show_default=False), Choices((*PATTERNS, "all"))] = "uniform,transpose"
     """Patterns, separated by commas, or all. [default: uniform,transpose]"""
 
     offered: Annotated[str, Parameter(show_default=False)] = "8,32,128"

@@ -132,12 +132,20 @@ def test_tables(capsys):
         (("--trials", "1"), "--trials 1 is too small; the first one does not count, so give at least 2"),
         (("--ranks", "1"), "--ranks 1 is too few for shmem-tests; give at least 2"),
         (("--sizes", "12"), "--sizes 12 is no number of 8-byte reals; give multiples of 8"),
+        (("--sizes", "8,x"), "--sizes 'x' is no size; give bytes, or as 64K, 1M, 2G (powers of 2)"),
         (("--ranks", "4,x"), "'x' is no integer; give whole numbers, joined by commas"),
     ],
 )
 def test_wrong_calls(capsys, words, said):
     assert call(["shmem-tests", *words]) == 2
     assert said in " ".join(capsys.readouterr().err.replace("│", " ").split())
+
+
+def test_sizes_may_end_in_letters(capsys):
+    assert call(["shmem-tests", "--test", "shift", "--sizes", "1K,2k", "--ranks", "2", "--trials", "2"]) == 0
+    words = [line.split()[:1] for line in capsys.readouterr().out.splitlines()]
+    assert ["1024"] in words
+    assert ["2048"] in words
 
 
 def test_the_plan_has_the_sizes_of_the_paper():

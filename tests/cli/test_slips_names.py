@@ -1,0 +1,257 @@
+"""Names that an object has not: what is meant is of the same class, of an object at hand, or C's; and advice works."""
+
+import re
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+UPC = "api = 'upc'\nasync def main(t):\n    a = await t.all_alloc(12, dtype='i8', block=3)\n"
+ATOMIC = (
+    "from extended import Extended\nasync def main(ep):\n    x = await Extended.attach(ep)\n    c = x.atomic('i8')\n"
+)
+CORE = "async def main(ep):\n    def handler(token): pass\n"
+SHMEM = "api = 'shmem'\nasync def main(pe):\n    a = await pe.zeros(4, 'i8')\n"
+
+ALONE = "read it, change it, store it, on one thread: "
+SWAP = "write `await c.swap(dest, offset, v)`"
+COMPARE = "write `await c.compare_swap(dest, offset, expected, new)`"
+ANY_OPERATION = "write `await x.atomic(dtype).fetch_add(dest, offset, value)`, or another of its operations"
+
+# What a program writes; what it is told; what it then writes, arguments filled in.
+NAMES = [
+    # A name of the own class is meant before one of another.
+    (UPC, "t.prefix_reduce(a, a)", "Thread has no prefix_reduce (did you mean all_prefix_reduce?)", ""),
+    (UPC, "t.reduce(a, a)", "Thread has no reduce (did you mean all_reduce?)", ""),
+    (UPC, "t.gather(a, a)", "Thread has no gather (did you mean all_gather?)", ""),
+    (UPC, "t.THREAD", "Thread has no THREAD (did you mean THREADS?)", "t.THREADS"),
+    (UPC, "t.MYTHREADS", "Thread has no MYTHREADS (did you mean MYTHREAD?)", "t.MYTHREAD"),
+    (SHMEM, "pe.swap(a, 1, 0)", "PE has no swap (did you mean atomic_swap?)", "await pe.atomic_swap(a[:1], 1, 0)"),
+    (ATOMIC, "c.fetchxor(0, 0, 1)", "Atomic has no fetchxor (did you mean fetch_xor?)", "await c.fetch_xor(0, 0, 1)"),
+    # An object at hand has it: C's functions take that as their argument.
+    (UPC, "t.threadof(a, 3)", "Thread has no threadof, but a has: write `a.threadof(...)`", "a.threadof(3)"),
+    (UPC, "t.upc_phaseof(a, 3)", "Thread has no upc_phaseof, but a has: write `a.phaseof(...)`", "a.phaseof(3)"),
+    (
+        ATOMIC,
+        "await ep.barrier()",
+        "Endpoint has no barrier, but x has: write `await x.barrier()`",
+        "await x.barrier()",
+    ),
+    (
+        "from extended import Extended, upc\n" + ATOMIC.partition("\n")[2],
+        "await ep.barrier()",
+        "Endpoint has no barrier, but x has: write `await x.barrier()`",
+        "await x.barrier()",
+    ),
+    (
+        ATOMIC,
+        "await ep.swap(0, 0, 1)",
+        "Endpoint has no swap; write `await x.atomic(dtype).swap(dest, offset, value)`",
+        "",
+    ),
+    (ATOMIC, "await ep.bcast(3)", "Endpoint has no bcast; write `await x.broadcast(array, root)`", ""),
+    # A part has it.
+    (
+        CORE,
+        "ep.max_medium",
+        "Endpoint has no max_medium, but its limits has: write `ep.limits.max_medium`",
+        "ep.limits.max_medium",
+    ),
+    # What C calls it.
+    (
+        CORE,
+        "ep.gasnet_AMMaxMedium()",
+        "Endpoint has no gasnet_AMMaxMedium; write `ep.limits.max_medium`",
+        "ep.limits.max_medium",
+    ),
+    (
+        CORE,
+        "ep.max_long",
+        "Endpoint has no max_long; write `ep.limits.max_long_request`, of replies `ep.limits.max_long_reply`",
+        "(ep.limits.max_long_request, ep.limits.max_long_reply)",
+    ),
+    *(
+        (CORE, f"ep.{name}", f"Endpoint has no {name}; write `ep.size`", "ep.size")
+        for name in ("nprocs", "np", "threads", "world_size")
+    ),
+    (CORE, "ep.mythread", "Endpoint has no mythread; write `ep.rank`", "ep.rank"),
+    (CORE, "ep.MYTHREAD", 'Endpoint has no MYTHREAD; if this is a program of upc, put `api = "upc"` at its top', ""),
+    (
+        CORE,
+        "ep.attach_handlers(1)",
+        "Endpoint has no attach_handlers; write `await ep.attach(handler)`",
+        "await ep.attach(handler)",
+    ),
+    *(
+        (ATOMIC, f"c.{name}(0, 0, 1)", f"Atomic has no {name}; {SWAP}", "await c.swap(0, 0, 1)")
+        for name in ("fetch_set", "exchange", "fetch_and_store", "get_and_set", "atomic_exchange")
+    ),
+    *(
+        (ATOMIC, f"c.{name}(0, 0, 1, 2)", f"Atomic has no {name}; {COMPARE}", "await c.compare_swap(0, 0, 1, 2)")
+        for name in ("cswap", "cas", "compare_exchange", "shmem_atomic_cas")
+    ),
+    (
+        ATOMIC,
+        "c.fadd(0, 0, 1)",
+        "Atomic has no fadd; write `await c.fetch_add(dest, offset, v)`",
+        "await c.fetch_add(0, 0, 1)",
+    ),
+    (
+        ATOMIC,
+        "c.fetch_and_or(0, 0, 1)",
+        "Atomic has no fetch_and_or; write `await c.fetch_or(dest, offset, v)`",
+        "await c.fetch_or(0, 0, 1)",
+    ),
+    (ATOMIC, "c.finc(0, 0)", "Atomic has no finc; write `await c.fetch_inc(dest, offset)`", "await c.fetch_inc(0, 0)"),
+    (ATOMIC, "c.increment(0, 0)", "Atomic has no increment; write `await c.inc(dest, offset)`", "await c.inc(0, 0)"),
+    (
+        ATOMIC,
+        "c.subtract(0, 0, 1)",
+        "Atomic has no subtract; write `await c.sub(dest, offset, v)`",
+        "await c.sub(0, 0, 1)",
+    ),
+    *(
+        (
+            ATOMIC,
+            f"x.{name}(0, 0, 1)",
+            f"Extended has no {name}; {ANY_OPERATION}",
+            "await x.atomic('i8').fetch_add(0, 0, 1)",
+        )
+        for name in ("fadd", "finc")
+    ),
+    (
+        ATOMIC,
+        "x.cswap(0, 0, 1, 2)",
+        "Extended has no cswap; write `await x.atomic(dtype).compare_swap(dest, offset, expected, new)`",
+        "await x.atomic('i8').compare_swap(0, 0, 1, 2)",
+    ),
+    *(
+        (
+            ATOMIC,
+            f"x.{name}(0, 0, 1)",
+            f"Extended has no {name}; write `await x.atomic(dtype).swap(dest, offset, value)`",
+            "await x.atomic('i8').swap(0, 0, 1)",
+        )
+        for name in ("swap", "exchange")
+    ),
+    (
+        ATOMIC,
+        "x.dup()",
+        "Extended has no dup; write `team = await x.split(0)` for a team of its own with the same ranks",
+        "team = await x.split(0)",
+    ),
+    (
+        UPC,
+        "a.resize(20)",
+        "SharedArray has no resize; a shared array keeps its size: write `b = await t.all_alloc(shape, "
+        "dtype=a.dtype)` for another one",
+        "b = await t.all_alloc(20, dtype=a.dtype)",
+    ),
+    (
+        UPC,
+        "a.byteswap()",
+        f"SharedArray has no byteswap; {ALONE}`a[:] = (await a[:]).byteswap()`",
+        "a[:] = (await a[:]).byteswap()",
+    ),
+    (
+        UPC,
+        "a.partition(3)",
+        f"SharedArray has no partition; {ALONE}`copy = await a[:]; copy.partition(...); a[:] = copy`",
+        "copy = await a[:]; copy.partition(3); a[:] = copy",
+    ),
+    *(
+        (
+            UPC,
+            f"a.{name}(0, 1)",
+            f"SharedArray has no {name}; write `await a.add_at(i, value)`, or `await "
+            "a.fetch_add(i, value)` for the value before",
+            "await a.add_at(0, 1); await a.fetch_add(0, 1)",
+        )
+        for name in ("add", "atomic_add")
+    ),
+    (
+        UPC,
+        "a.inc(0)",
+        "SharedArray has no inc; write `await a.fetch_add(i, 1)`, which gives the value before",
+        "await a.fetch_add(0, 1)",
+    ),
+    (UPC, "a.get(0)", "SharedArray has no get; write `await a[i]`", "i = 3; await a[i]"),
+    (UPC, "a.set(0, 1)", "SharedArray has no set; write `a[i] = value`", "i = value = 3; a[i] = value"),
+    (
+        UPC,
+        "a.cast(0)",
+        "SharedArray has no cast; write `a.local`: this thread's elements, an array of numpy",
+        "a.local",
+    ),
+    (
+        UPC,
+        "t.upc_cast(a)",
+        "Thread has no upc_cast; write `a.local`, of a shared array `a`: the elements on this thread",
+        "a.local",
+    ),
+    (
+        UPC,
+        "a.indices",
+        "SharedArray has no indices; write `a.local_index` for the indices of this thread's elements, or "
+        "`for i in a.forall():`",
+        "a.local_index; [i for i in a.forall()]",
+    ),
+    (
+        UPC,
+        "a.local_size",
+        "SharedArray has no local_size; write `a.local.size`, of this thread's elements",
+        "a.local.size",
+    ),
+    *(
+        (
+            SHMEM,
+            f"pe.{name}(a, 0, 1, 0)",
+            f"PE has no {name}; write `await pe.atomic_compare_swap(target, cond, value, dest)`",
+            "await pe.atomic_compare_swap(a[:1], 0, 1, 0)",
+        )
+        for name in ("cswap", "shmem_long_cswap")
+    ),
+    (
+        SHMEM,
+        "pe.fadd(a, 1, 0)",
+        "PE has no fadd; write `await pe.atomic_fetch_add(target, value, dest)`",
+        "await pe.atomic_fetch_add(a[:1], 1, 0)",
+    ),
+    (
+        SHMEM,
+        "pe.finc(a, 0)",
+        "PE has no finc; write `await pe.atomic_fetch_inc(target, dest)`",
+        "await pe.atomic_fetch_inc(a[:1], 0)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("top", "line", "said", "_right"), NAMES)
+def test_a_name_that_an_object_has_not_is_told_what_is_meant(shown, top, line, said, _right):
+    assert shown(f"{top}    {line}", "--ranks", "2")[-1] == said
+
+
+@pytest.mark.parametrize(("top", "line", "said", "right"), [each for each in NAMES if each[3]])
+def test_what_is_told_works(command, tmp_path, monkeypatch, top, line, said, right):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(f"{top}    {right}\n")
+    assert command("run", "prog.py", "--ranks", "2", "--conduit", "loggp").status == 0
+    for written in re.findall(r"`([^`]*)`", said):
+        assert written.partition("for ")[0].partition("(")[0].replace("x.atomic", "") in right
+
+
+@pytest.mark.parametrize("main", ["ep", "endpoint"])
+def test_a_script_that_has_attached_a_layer_is_told_of_that(tmp_path, main):
+    """Though it imports a front end too."""
+    source = f"""
+        import conduit
+        from extended import Extended, upc
+        async def main({main}):
+            x = await Extended.attach({main})
+            await {main}.barrier()
+        conduit.run(main, ranks=2, conduit="loggp")
+    """
+    (tmp_path / "prog.py").write_text(textwrap.dedent(source))
+    done = subprocess.run([sys.executable, "prog.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1] == "Endpoint has no barrier, but x has: write `await x.barrier()`"
