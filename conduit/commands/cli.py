@@ -19,7 +19,7 @@ from conduit.launch import interrupts, output, starting, terminal
 from conduit.launch.complaints import complain_of
 from conduit.launch.registry import DISTRIBUTION, commands
 
-DONE, FAILED, WRONG_CALL = 0, 1, 2
+DONE, FAILED, WRONG_CALL = 0, 1, starting.WRONG_CALL
 
 _ABOUT = """Active Messages over simulated interconnects.
 

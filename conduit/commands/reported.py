@@ -3,15 +3,17 @@
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from conduit.benchmarks.console import make_console, print_text
+from conduit.commands.failures import ProgramFailed
 from conduit.contract import JobSetup, RankKind
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch import output, terminal
 from conduit.launch.observing import observed
 from conduit.launch.registry import Spec
+from conduit.launch.starting import WRONG_CALL
 from conduit.launch.tracing import ReportHandedOver, report_recording
 from conduit.seeing.pictures import check_drawing
 from conduit.seeing.report import FILES, PAGE, Advice, ReportRecording, write_report
@@ -52,6 +54,7 @@ class Reported:
         self._program = program.name
         self._recordings: list[ReportRecording] = []
         self._told: list[tuple[Path, list[Advice]]] = []
+        self._missing: list[Spec] = []
         if folder is None:
             return
         silent = [spec.text for spec in specs if not spec.simulated and spec.rank_kind is not RankKind.PROCESS]
@@ -65,8 +68,8 @@ class Reported:
             self._make(folder)
 
     @contextmanager
-    def job(self) -> Iterator[None]:
-        """Record the job inside, and write its report at its end, even if it fails.
+    def job(self, spec: Spec) -> Iterator[None]:
+        """Record the job on a conduit inside, and write its report at its end, even if it fails.
 
         A process that is a rank hands over what it has recorded to who has started it; under a launcher rank 0 writes.
         """
@@ -81,6 +84,11 @@ class Reported:
         with observed(self._observer):
             try:
                 yield
+            except (ProgramFailed, SystemExit) as exc:
+                status = exc.status if isinstance(exc, ProgramFailed) else exc.code
+                if status != WRONG_CALL and not any(recording.over for recording in self._recordings):
+                    self._missing.append(spec)
+                raise
             finally:
                 for recording in self._recordings:
                     if recording.over and output.is_first():
@@ -103,7 +111,13 @@ class Reported:
         """Say, of a job that has failed, where its report is: its error has said the rest."""
         for path, _ in self._told:
             print(f"wrote {path}", file=sys.stderr)
+        for spec in self._missing:
+            folder = self._folders[spec.text]
+            terminal.tell(f"no report in {folder}: the ranks ended before they handed over what they had recorded")
+            with suppress(OSError):  # it has files of another job
+                folder.rmdir()
         self._told.clear()
+        self._missing.clear()
 
     def _observer(self, spec: Spec, setup: JobSetup) -> ReportRecording:
         recording = report_recording(spec, setup)

@@ -48,7 +48,7 @@ START_S = 30.0
 
 _HEAD = re.compile(rb"\x1e(-?\d+) (\w+) (\d+)\x1f")
 _LONGEST_HEAD = 64
-_WRONG_CALL = 2
+WRONG_CALL = 2
 """The exit status of a command that was called wrongly."""
 _EXIT = SystemExit.__name__
 _OF_WRONG_CALLS = frozenset(each.__name__ for each in (BadRequest, UnknownConduit))
@@ -83,7 +83,7 @@ class Outcome:
     def failed(self) -> bool:
         """Whether the program or its processes have failed: the call was not wrong, and no end was asked for."""
         if self.kind:
-            wrong_call = self.status == _WRONG_CALL and self.kind in _OF_WRONG_CALLS
+            wrong_call = self.status == WRONG_CALL and self.kind in _OF_WRONG_CALLS
             return self.kind != _EXIT and not wrong_call
         return self.status not in (0, 128 + signal.SIGINT) or not (self.explained or self.results)
 

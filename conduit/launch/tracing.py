@@ -13,12 +13,11 @@ from conduit.contract import JobSetup
 from conduit.core.observer import CallListener
 from conduit.core.started import started_at
 from conduit.errors import ConduitError
-from conduit.launch import output
+from conduit.launch import output, terminal
 from conduit.launch.observing import observed
 from conduit.launch.registry import Spec
 from conduit.launch.reports.folders import is_own
 from conduit.launch.tasks import program_place
-from conduit.launch.terminal import tell_written
 from conduit.seeing.pictures import ShownList
 from conduit.seeing.report import ReportRecording, RunReport, SimulatedReportRecording
 from conduit.seeing.timeline import ChromeTrace, Recording, Timeline
@@ -102,6 +101,7 @@ class _TraceFile:
         self._open = ExitStack()
         self._trace: ChromeTrace | None = None
         self._failed: OSError | None = None
+        self._jobs = 0
 
     def __enter__(self) -> _TraceFile:
         with open(self._path, "a", encoding="utf-8"):
@@ -114,14 +114,17 @@ class _TraceFile:
                 self._begun()
         if self._failed is not None:
             raise self._failed
-        if output.is_first():
-            tell_written(self._path)
+        if output.is_first() and self._jobs:
+            terminal.tell_written(self._path)
+        elif output.is_first():
+            terminal.tell(f"{self._path} holds no job: none has come so far that it gave its record away")
 
     def add(self, recording: Recording) -> None:
         """Add a job that is over; that it cannot be written is no failure of the job, and raised at the end."""
         if output.is_first() and self._failed is None:
             try:
                 self._begun().add(recording)
+                self._jobs += 1
             except OSError as error:
                 self._failed = error
 

@@ -223,11 +223,14 @@ async def main(ep, how):
 
 @pytest.mark.parametrize("how", ["raises", "killed"])
 def test_a_job_that_fails_leaves_its_report(run_program, shell, how):
-    done = run_program(FAILS, how, ranks=3, options=["--report", "out"])
+    done = run_program(FAILS, how, ranks=3, options=["--report", "out", "--trace", "trace.json"])
     assert done.status
     page = shell.folder / "out" / "report.html"
-    if how == "killed" and not page.exists():
-        return  # all were ended at once, and nobody has told anything: so it is with --trace
+    if how == "killed" and not page.exists():  # all were ended at once, and nobody has told anything
+        assert "no report in out: the ranks ended before they handed over what they had recorded\n" in done.err
+        assert "trace.json holds no job: none has come so far that it gave its record away\n" in done.err
+        assert not page.parent.exists()
+        return
     assert done.err.count("wrote out/report.html\n") == 1
     assert "the job failed." in page.read_text()
     assert ("Nothing is known of rank" in page.read_text()) == (how == "killed")
