@@ -45,8 +45,9 @@ _INDEXED = ("object is not subscriptable", "object does not support item assignm
 _REQUESTS = ("request_short", "request_medium", "request_long", "request_long_async")
 _FUNCTIONS = {"main", "handler", "handlers", "predicate", "function"}
 """What parameters that take functions of programs are called."""
-_OF_LAYERS = "called"
-"""The parameter by which a layer above says in whose name it makes a call; programs leave it out."""
+_OF_LAYERS = ("called", "alike")
+"""The parameters by which a layer above says in whose name it makes a call, and what of it is to be the same on all ranks;
+programs leave them out."""
 _PLAIN = (type(None), bool, int, float, str)
 _TIMEOUT = "; for a limit of time write `with trio.fail_after(seconds):` around the call"
 
@@ -518,7 +519,7 @@ def _default(function: Callable[..., object], parameter: inspect.Parameter) -> s
 def _parameters(function: Callable[..., object]) -> Iterator[inspect.Parameter]:
     """Yield the parameters of a call that are for programs."""
     for each in inspect.signature(function).parameters.values():
-        if each.name != _OF_LAYERS:
+        if each.name not in _OF_LAYERS:
             yield each
 
 

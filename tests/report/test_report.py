@@ -349,6 +349,42 @@ def test_many_messages_of_a_library_to_several_ranks_are_not_laid_to_one():
     assert ": 60 messages of 8 bytes, 20 of them to rank 1. Calls and waits" in what[0]
 
 
+async def halo(comm, how):
+    """Two neighbours give each other the cell at their edge in each of 48 steps, or in each fourth one four of them."""
+    here, there, inner = np.zeros(4), np.zeros(4), 3e-6
+    for step in range(48):
+        if how == "wider" and step % 4:
+            await conduit.current().compute(inner)
+        elif how == "meanwhile":
+            requests = [await comm.Irecv(there[:1], 1 - comm.rank), await comm.Isend(here[:1], 1 - comm.rank)]
+            await conduit.current().compute(inner)
+            await MPI.Request.Waitall(requests)
+        else:
+            cells = 4 if how == "wider" else 1
+            await comm.Sendrecv(here[:cells], 1 - comm.rank, recvbuf=there[:cells], source=1 - comm.rank)
+            await conduit.current().compute(inner)
+
+
+def test_an_exchange_step_by_step_is_not_advised_what_its_steps_forbid():
+    with reporting() as reports:
+        before = MPI.run(halo, "one cell", ranks=2, library="scampi")
+    (told,) = [each for each in reports[0].advice if "small messages" in each.what]
+    assert re.match(
+        r"Rank \d, like 1 other rank, exchanges small messages with rank \d step by step at \S*test_report.py:\d+ in "
+        r"halo: 48 messages of 8 bytes\. Calls and waits there take \d\d % of its time after the start\.",
+        told.what,
+    )
+    assert told.remedy == (
+        "Exchange more at a time and less often, as a halo wide enough for several steps; or begin the exchange "
+        "(Isend, Irecv), compute what needs none of it, and wait then (Waitall)."
+    )
+    assert not any("element by element" in each.what for each in reports[0].advice)
+    start = 2e-4
+    for mended, least in (("wider", 1.5), ("meanwhile", 1.2)):
+        after = MPI.run(halo, mended, ranks=2, library="scampi")
+        assert before.seconds - start > least * (after.seconds - start), mended
+
+
 def test_intervals():
     assert union([(5, 7), (0, 2), (1, 3), (3, 4)]) == [(0, 4), (5, 7)]
     assert intersection([(0, 4), (5, 7)], [(1, 2), (3, 6)]) == [(1, 2), (3, 4), (5, 6)]

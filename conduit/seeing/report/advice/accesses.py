@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from statistics import median
 
 import attrs
@@ -15,6 +15,11 @@ from conduit.seeing.report.observer import SEND, Called, ReportRecording
 from conduit.seeing.report.profile import Profile
 from conduit.words import many
 
+_SEND = "Send a whole block at once, or begin all sends (Isend) and wait once (Waitall)."
+_EXCHANGE = (
+    "Exchange more at a time and less often, as a halo wide enough for several steps; or begin the exchange (Isend, "
+    "Irecv), compute what needs none of it, and wait then (Waitall)."
+)
 _OF_HANDLES = "_nb"
 """With which the waits for handles end in words: they have the name of the call that gave the handle."""
 
@@ -193,9 +198,12 @@ def _listed(found: Profile) -> Counter[tuple[str, int]]:
 def _message_wise(found: Profile, waited: Mapping[tuple[str, int], tuple[int, int]]) -> list[OfLine]:
     """Many small messages of a library from one line; `waited`: waits of each line and rank, and their time."""
     sent: dict[tuple[str, int], list[Called]] = defaultdict(list)
+    between: dict[tuple[int, int], list[int]] = defaultdict(list)
     for call in found.library:
-        if call.name == SEND and call.place:
-            sent[call.place, call.rank].append(call)
+        if call.name == SEND:
+            between[call.rank, call.peer].append(call.begin)
+            if call.place:
+                sent[call.place, call.rank].append(call)
     made = []
     for (place, rank), calls in sent.items():
         nbytes = median(call.nbytes for call in calls)
@@ -203,11 +211,31 @@ def _message_wise(found: Profile, waited: Mapping[tuple[str, int], tuple[int, in
         share = (ticks + sum(call.end - call.begin for call in calls)) / found.working
         if len(calls) >= MANY and 0 < nbytes <= SMALL and share >= WORTH:
             owner, most = whose(Counter(call.peer for call in calls), "to")
+            exchanged = _exchanged(calls, between)
+            does = f"exchanges small messages with {owner} step by step"
             advised = Advice(
-                f"Rank {rank} sends to {owner} element by element at {place}: {len(calls)} messages of "
-                f"{many(round(nbytes), 'byte')}{most}. {_taken(share)}",
-                "Send a whole block at once, or begin all sends (Isend) and wait once (Waitall).",
+                f"Rank {rank} {does if exchanged else f'sends to {owner} element by element'} at {place}: {len(calls)} "
+                f"messages of {many(round(nbytes), 'byte')}{most}. {_taken(share)}",
+                _EXCHANGE if exchanged else _SEND,
                 share,
             )
             made.append(OfLine(place, rank, advised))
     return made
+
+
+def _exchanged(calls: Sequence[Called], between: Mapping[tuple[int, int], Sequence[int]]) -> bool:
+    """Say whether messages of a line go to and fro with others, so that what they carry was not there before.
+
+    Two that send to each other at once may take turns in being the first: so one is looked for since the last but one.
+
+    Args:
+        calls: these messages, in order.
+        between: when messages began, by sender and receiver, in order.
+    """
+    begun: dict[int, list[int]] = defaultdict(list)
+    answered = 0
+    for call in calls:
+        back, mine = between.get((call.peer, call.rank), ()), begun[call.peer]
+        answered += len(mine) > 1 and bisect_right(back, mine[-2]) < bisect_right(back, call.begin)
+        mine.append(call.begin)
+    return 2 * answered > len(calls)
