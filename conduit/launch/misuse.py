@@ -46,8 +46,8 @@ _REQUESTS = ("request_short", "request_medium", "request_long", "request_long_as
 _FUNCTIONS = {"main", "handler", "handlers", "predicate", "function"}
 """What parameters that take functions of programs are called."""
 _OF_LAYERS = ("called", "alike")
-"""The parameters by which a layer above says in whose name it makes a call, and what of it is to be the same on all ranks;
-programs leave them out."""
+"""The parameters by which a layer above says in whose name it makes a call, and what of that is to be the same on all
+ranks; programs leave them out."""
 _PLAIN = (type(None), bool, int, float, str)
 _TIMEOUT = "; for a limit of time write `with trio.fail_after(seconds):` around the call"
 
