@@ -80,7 +80,7 @@ def __getattr__(name: str) -> str:
         from conduit.launch.registry import DISTRIBUTION
 
         return version(DISTRIBUTION)
-    from conduit.launch.hints import elsewhere
+    from conduit.launch.wrong_names import elsewhere
 
     hint = elsewhere(__name__, name).removeprefix(f"conduit has no {name}").lstrip(":; ")
     hint = hint[1:-1] if hint.startswith("(") else hint

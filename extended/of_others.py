@@ -115,4 +115,4 @@ OF_OTHERS = {
     **dict.fromkeys(("test_lock", "try_lock"), "write `await x.lock(name).try_acquire()`"),
     **dict.fromkeys(("unlock", "clear_lock", "win_unlock"), _UNLOCK),
 }
-"""Their names, in any case and without the library's own prefix, with what to write (`conduit.launch.hints`)."""
+"""Their names, in any case and without the library's own prefix, with what to write (`conduit.launch.wrong_names`)."""

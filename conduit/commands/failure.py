@@ -6,8 +6,8 @@ from conduit.commands import progress
 from conduit.commands.program import ProgramFile
 from conduit.errors import HandlerError
 from conduit.launch.formatting import formatted
-from conduit.launch.hints import is_ours
 from conduit.launch.own_words import chain_in_own_words
+from conduit.launch.public import is_ours
 
 
 def failure(error: BaseException, file: ProgramFile) -> str:

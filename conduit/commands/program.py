@@ -20,7 +20,7 @@ from conduit.core import to_await, written
 from conduit.core.calls import kept_in, note_kept
 from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError, ConduitWarning
-from conduit.launch.hints import first_argument
+from conduit.launch.front_ends import first_argument
 from conduit.launch.reports.folders import is_below, is_of_project
 from conduit.launch.tracebacks import plugins_part
 from conduit.words import closest, not_async

@@ -188,7 +188,7 @@ class Endpoint:
             ("AMReplyLong", "reply_long"), "write `token.reply_long(handler, payload, offset, *args)`, in a handler"
         ),
     }
-    """Names of other libraries, in any case, with what to write here, for hints (`conduit.launch.hints`)."""
+    """Names of other libraries, in any case, with what to write here, for hints (`conduit.launch.wrong_names`)."""
     _called: ClassVar = "ep"
 
     __slots__ = (

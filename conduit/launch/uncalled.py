@@ -16,7 +16,7 @@ from typing import Any
 
 from conduit.core.endpoint import Endpoint
 from conduit.errors import ConduitWarning
-from conduit.launch.hints import is_ours, public_modules
+from conduit.launch.public import is_ours, public_modules
 from conduit.launch.tracebacks import program_frame
 from conduit.launch.uses import call_text
 

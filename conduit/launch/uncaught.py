@@ -108,8 +108,9 @@ def _is_shown_by_another(error: BaseException) -> bool:
 def _improve(error: BaseException) -> None:
     """Leave out lines that say nothing to the script's author, and add what is to be done."""
     from conduit.errors import ConduitError
-    from conduit.launch.hints import hint, is_ours
+    from conduit.launch.hints import hint
     from conduit.launch.own_words import chain_in_own_words
+    from conduit.launch.public import is_ours
     from conduit.launch.tracebacks import plugins_part, trim
 
     notes = getattr(error, "__notes__", ())

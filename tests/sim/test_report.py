@@ -40,6 +40,7 @@ def test_D5_a_rank_that_computes_or_polls_at_the_limit_is_shown_at_its_line(netw
     limit = conduit.run(nothing, conduit=network).seconds + 1e-4
     assert _report(conduit.TimeLimit, main, network, time_limit=limit)[1:] == [
         f"rank 0: {__file__}:{start + 3} in main: is in ep.compute",
+        "    does not poll",
         f"rank 1: {os.path.basename(__file__)}:{start + 5} in main: is in ep.poll",
     ]
 
@@ -56,6 +57,7 @@ def test_D5_a_task_of_a_nursery_that_runs_at_the_limit_is_shown_at_its_line():
     start = main.__code__.co_firstlineno
     assert _report(conduit.TimeLimit, main, "loggp", ranks=1, time_limit=1e-3)[1:] == [
         f"rank 0: {__file__}:{start + 3} in work: is in ep.compute",
+        "    does not poll",
         f"    main is at the end of the nursery of test_report.py:{start + 5} in main and waits for its tasks",
     ]
 
