@@ -14,23 +14,19 @@ from conduit.core import written
 from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch.hidden import hiding
-from conduit.launch.misuse import (
+from conduit.launch.misuse import misuse
+from conduit.launch.misused_arguments import (
     STARTED,
-    ProgramNode,
     apart,
     begins_job,
-    beyond_part,
-    into_bytes,
     made_handler,
-    misuse,
-    of_elements,
-    of_freed,
     of_generator,
-    program_node,
     run_by_itself,
     swapped,
 )
+from conduit.launch.misused_arrays import beyond_part, into_bytes, of_elements, of_freed
 from conduit.launch.predicates import many_truths
+from conduit.launch.program_node import ProgramNode, program_node
 from conduit.launch.public import is_ours, public_modules
 from conduit.launch.reports.folders import is_of_project, is_own
 from conduit.launch.reports.own_variables import enclosing

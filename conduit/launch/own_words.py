@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from conduit.core.written import SHOWN
 from conduit.errors import ConduitError
-from conduit.launch.misuse import program_node
+from conduit.launch.program_node import program_node
 from conduit.launch.raised import leaves
 
 _CALL = re.compile(r"([A-Za-z_]\w*\.)*([A-Za-z_]\w*)(?=: )")

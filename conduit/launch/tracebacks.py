@@ -19,7 +19,7 @@ from conduit.core.arguments import shown
 from conduit.core.steps import steps_from, steps_of
 from conduit.errors import BadRequest, ConduitError, ConduitWarning
 from conduit.launch import registry
-from conduit.launch.misuse import STARTED
+from conduit.launch.misused_arguments import STARTED
 from conduit.launch.predicates import is_of_predicate
 from conduit.launch.reports.folders import is_below, is_between, is_library, is_of_project, is_own
 from conduit.launch.timeouts import cancelled

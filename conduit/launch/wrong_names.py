@@ -27,12 +27,8 @@ from conduit.launch.front_ends import (
     run_of,
     script_of,
 )
-from conduit.launch.misuse import (
-    as_called,
-    is_name,
-    nothing,
-    program_node,
-)
+from conduit.launch.misuse import nothing
+from conduit.launch.program_node import as_called, is_name, program_node
 from conduit.launch.public import has_name, is_ours, layer_classes, own_packages, package_of, public_modules
 from conduit.launch.reports.folders import is_own
 from conduit.launch.uses import use
