@@ -58,6 +58,14 @@ OF_OTHERS = {
     ),
     **dict.fromkeys(("mynode", "my_rank", "me", "my_pe", "mythread"), "write `x.rank`"),
     **dict.fromkeys(("nodes", "n_ranks", "nranks", "n_pes", "nprocs", "threads"), "write `x.size`"),
+    "rank_me": "write `x.rank`",
+    "rank_n": "write `x.size`",
+    "gasnet_put_nb": "write `h = await x.put_nb(dest, offset, data, bulk=False)`, then `await h`; without bulk=False "
+    "the data are in use until then",
+    "gasnet_put_nbi": "write `await x.put_nbi(dest, offset, data, bulk=False)`, then `await x.sync()`; without "
+    "bulk=False the data are in use until then",
+    "rpc": "write a handler, `await ep.attach(f)`, and `await ep.request_short(dest, f, *args)`",
+    "dist_object": "write `await x.all_alloc(nbytes)` for memory at the same offset on all ranks",
     "put_bulk": "write `await x.put(dest, offset, data)`",
     "get_bulk": "write `await x.get(dest, offset, nbytes)`",
     **dict.fromkeys(

@@ -45,12 +45,44 @@ def of_elements(error: BaseException, ours: Callable[[object], bool]) -> str:
     nodes = ast.walk(failed.tree) if failed is not None else ()
     for node in nodes:
         match node:
-            case ast.Call(func=ast.Attribute(value=ast.Subscript(value=ast.Attribute(attr="segment") as segment))):
+            case ast.Call(
+                func=ast.Attribute(value=ast.Subscript(value=ast.Attribute(attr="segment") as segment, slice=there))
+            ):
+                if text := _short(failed, segment, there):
+                    return text
                 return (
                     f"{ast.unparse(segment)} is bytes, and so are the bounds of its slices: for n elements of 8 bytes "
                     f"write `{ast.unparse(segment)}[:8 * n]`"
                 )
     return ""
+
+
+def _short(failed: ProgramNode | None, segment: ast.Attribute, there: ast.expr) -> str:
+    """Say that a segment has fewer bytes than the bound of a slice that is taken of it; "" where it has as many."""
+    memory = failed.value(segment) if failed is not None else None
+    bound = _integer(failed, there.upper) if failed is not None and isinstance(there, ast.Slice) else None
+    if not isinstance(memory, np.ndarray) or bound is None or bound <= memory.nbytes:
+        return ""
+    return (
+        f"{ast.unparse(segment)} has {memory.nbytes} bytes, fewer than {bound}: ask for more, as by `conduit run "
+        f"--segment {bound}`, in a script by `conduit.run(main, segment={bound})`"
+    )
+
+
+def _integer(failed: ProgramNode, node: ast.expr | None) -> int | None:
+    """Return what an expression of integers and names of such comes to, None for any other."""
+    match node:
+        case ast.Constant(value=int() as value):
+            return value
+        case ast.Name():
+            known = failed.value(node)
+            return known if type(known) is int else None
+        case ast.BinOp(left=left, op=ast.Mult() | ast.Add() | ast.Sub() as op, right=right):
+            one, other = _integer(failed, left), _integer(failed, right)
+            if one is None or other is None:
+                return None
+            return one * other if isinstance(op, ast.Mult) else one + other if isinstance(op, ast.Add) else one - other
+    return None
 
 
 def beyond_part(error: IndexError, ours: Callable[[object], bool]) -> str:

@@ -46,8 +46,8 @@ def of_others(shown: Told, others: Mapping[Told, Sequence[int]], too: str = " to
         if ranks[0] >= 0 and errors[0] == shown:
             lines.append(f"{named(ranks)} raised the same")
         elif alike(errors[0], shown) and (len(set(errors)) > 1 or len(ranks) > 1 or len(errors[0][1]) > _SHORT):
-            who = f"{named(ranks)} raised" if ranks[0] >= 0 else "outside all ranks there was"
-            lines.append(f"{who} the same, with other numbers")
+            who = named(ranks) if ranks[0] >= 0 else "an event of no rank"
+            lines.append(f"{who} raised the same, with other numbers")
         else:
             lines.append(_words(ranks, errors, too))
     return lines
@@ -77,7 +77,7 @@ def _shape(told: Told) -> tuple[str, ...]:
 def _words(ranks: Sequence[int], errors: Sequence[Told], too: str) -> str:
     """Return whose errors these are, and what they say; that of a limit, or of shared hardware, is no rank's."""
     kind = errors[0][0]
-    who = f"{named(ranks)} raised {kind}" if ranks[0] >= 0 else f"outside all ranks there was {kind}"
+    who = f"{named(ranks) if ranks[0] >= 0 else 'an event of no rank'} raised {kind}"
     text = common(told for _, told in errors)
     return f"{who}{too}" + (f": {text}" if text else "")
 

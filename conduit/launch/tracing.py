@@ -12,12 +12,13 @@ import trio
 from conduit.contract import JobSetup
 from conduit.core.observer import CallListener
 from conduit.core.started import started_at
-from conduit.errors import ConduitError
+from conduit.errors import BadRequest, ConduitError
 from conduit.launch import output, terminal
 from conduit.launch.observing import observed
 from conduit.launch.registry import Spec
 from conduit.launch.reports.folders import is_own
 from conduit.launch.tasks import program_place
+from conduit.launch.terminal import tell_written
 from conduit.seeing.pictures import ShownList
 from conduit.seeing.report import ReportRecording, RunReport, SimulatedReportRecording
 from conduit.seeing.timeline import ChromeTrace, Recording, Timeline
@@ -101,30 +102,37 @@ class _TraceFile:
         self._open = ExitStack()
         self._trace: ChromeTrace | None = None
         self._failed: OSError | None = None
-        self._jobs = 0
+        self._is_new = False
 
     def __enter__(self) -> _TraceFile:
+        self._is_new = not self._path.exists()
         with open(self._path, "a", encoding="utf-8"):
             pass
         return self
 
-    def __exit__(self, *error: object) -> None:
-        with self._open:
-            if output.is_first():
-                self._begun()
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *_: object) -> None:
+        first = output.is_first()
+        if first and self._trace is None and self._failed is None:
+            self._leave(error)
+            return
+        self._open.close()
         if self._failed is not None:
             raise self._failed
-        if output.is_first() and self._jobs:
-            terminal.tell_written(self._path)
-        elif output.is_first():
-            terminal.tell(f"{self._path} holds no job: none has come so far that it gave its record away")
+        if first:
+            tell_written(self._path)
+
+    def _leave(self, error: BaseException | None) -> None:
+        """Leave the file as it was, since no job has come so far that there is anything to write."""
+        if self._is_new:
+            self._path.unlink(missing_ok=True)
+        if not isinstance(error, BadRequest):  # a wrong call says all that there is to say
+            terminal.tell(f"no trace in {self._path}: no job has handed over what it had recorded")
 
     def add(self, recording: Recording) -> None:
         """Add a job that is over; that it cannot be written is no failure of the job, and raised at the end."""
         if output.is_first() and self._failed is None:
             try:
                 self._begun().add(recording)
-                self._jobs += 1
             except OSError as error:
                 self._failed = error
 

@@ -37,12 +37,12 @@ from conduit.words import closest, is_a, like, slip
 _WAITS = ("wait", "result", "value", "get", "done", "test")
 """What others call it to wait for what is awaited here."""
 _PREFIX = re.compile(
-    r"^(gasnet[te]?|gex|mpix?|shmemx?|upcx{0,2}|all|am|atomic|comm|ctx|team|tm|win|"
+    r"^(gasnet[te]?|gex|mpix?|shmemx?|b?upcx{0,2}|all|am|atomic|comm|ctx|team|tm|win|"
     r"u?int(8|16|32|64)?|u?long|u?longlong|float|double)_",
     re.IGNORECASE,
 )
 """What libraries of C put before names, and behind that for their parts and for types."""
-_OF_A_LIBRARY = re.compile(r"(gasnett?|gex|mpi|shmemx?|upc|upcxx)_|(MYTHREAD|THREADS|my_pe|n_pes)$", re.IGNORECASE)
+_OF_A_LIBRARY = re.compile(r"(gasnett?|gex|mpi|shmemx?|b?upc|upcxx)_|(MYTHREAD|THREADS|my_pe|n_pes)$", re.IGNORECASE)
 """Names as C has them in the libraries that programs come from."""
 
 
@@ -142,6 +142,8 @@ def elsewhere(package: str, name: str) -> str:
         if above and last.casefold() == name.casefold():
             return f"{package} has no {name}: write `from {above} import {last}`"
     own = [each for each in dir(module) if not each.startswith("_")]
+    if text := _imported_of_a_library(name):
+        return f"{package} has no {name}; {text}"
     return f"{package} has no {name}{close}" if (close := like(name, own)) else ""
 
 
@@ -180,6 +182,20 @@ def _of_a_library(name: str, error: BaseException) -> str:
             return f"it may be `{use(variable, type(value), close[1])}`"
         if text:
             return re.sub(rf"^{type(value).__name__} has no {name}(, but|;)? ?", "", text)
+    return ""
+
+
+def _imported_of_a_library(name: str) -> str:
+    """Say what is written here for a name of C that a program imports; "" where no endpoint and no layer has it."""
+    if not _OF_A_LIBRARY.match(name):
+        return ""
+    for kind in (Endpoint, *layer_classes()):
+        own = {_folded(each): each for each in dir(kind) if not each.startswith("_")}
+        for each in _without_prefix(name):
+            if text := _of_others(kind, each):
+                return text
+            if there := own.get(_folded(each)):
+                return f"write `{use('ep' if kind is Endpoint else 'x', kind, there)}`"
     return ""
 
 

@@ -41,7 +41,7 @@ class PE(Sealed, ShmemConstants, Waits, ShmemAtomics, ShmemCollectives, ShmemLoc
         **dict.fromkeys(("rank", "my_rank", "me", "id"), "write `pe.my_pe()`"),
         **dict.fromkeys(("size", "npes", "num_pes", "nprocs", "num_procs", "threads", "nranks"), "write `pe.n_pes()`"),
         **dict.fromkeys(
-            ("malloc", "calloc", "align"),
+            ("malloc", "calloc", "align", "shmalloc"),
             "write `await pe.zeros(shape, dtype)` for an array, `await pe.alloc(count, size)` for memory",
         ),
         "p": "write `await pe.put(a[i:i+1], numpy.array([value], a.dtype), dest)`, or `await pe.atomic_set(a[i:i+1], "
@@ -62,6 +62,10 @@ class PE(Sealed, ShmemConstants, Waits, ShmemAtomics, ShmemCollectives, ShmemLoc
         **dict.fromkeys(("exchange", "atomic_exchange"), "write `await pe.atomic_swap(target, value, dest)`"),
         **dict.fromkeys(("ctx_create", "create_ctx"), "write `ctx = await pe.Ctx.create()`"),
         "async with new_lock": "for a lock that is entered write `lock = await pe.Lock()`, then `async with lock:`",
+        **dict.fromkeys(
+            ("start_pes", "init", "finalize"),
+            "leave it out: the job begins before main and ends when all have returned",
+        ),
         "barrier": "write `await pe.barrier_all()`",
         **{
             f"team_{call}": f"write `await pe.TEAM_WORLD.{call}(...)`, or the same of another team"

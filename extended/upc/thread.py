@@ -67,6 +67,23 @@ class Thread(Sealed, UpcAllocation, Bytes, UpcCollectives):
             ("size", "nthreads", "n_threads", "num_threads", "nprocs", "num_procs", "nranks", "num_ranks"),
             "write `t.THREADS`",
         ),
+        "rank_me": "write `t.MYTHREAD`",
+        "rank_n": "write `t.THREADS`",
+        **dict.fromkeys(
+            ("addrfield", "resetphase"), "there are no pointers-to-shared: an index of a shared array stands for one"
+        ),
+        "global_exit": "write `t.ep.exit(code)`",
+        "ticks_now": "write `t.ep.now`, in seconds",
+        "poll": "write `await t.ep.poll()`",
+        **dict.fromkeys(
+            ("atomic_relaxed", "atomic_strict", "all_atomicdomain_alloc", "atomic_domain"),
+            "write `await a.add_at(i, v)`, `await a.fetch_add(i, v)` or `await a.compare_swap(i, expected, new)`, of a "
+            "shared array `a`",
+        ),
+        "rput": "write `a[i] = value`, of a shared array `a`",
+        "rget": "write `await a[i]`, of a shared array `a`",
+        **dict.fromkeys(("dist_object", "new_array"), "write `a = await t.all_alloc(shape, dtype)`"),
+        "rpc": "write a handler, `await t.ep.attach(f)`, and `await t.ep.request_short(dest, f, *args)`",
         "cast": "write `a.local`, of a shared array `a`: the elements on this thread",
         "localsizeof": "write `a.local.nbytes`, of a shared array `a`",
         "blocksizeof": "write `a.block`, of a shared array `a`: in elements",

@@ -51,6 +51,45 @@ NAMES = [
         "",
     ),
     (ATOMIC, "await ep.bcast(3)", "Endpoint has no bcast; write `await x.broadcast(array, root)`", ""),
+    # What GASNet's call does with its data, and what stands for names of UPC++ and of older libraries.
+    (
+        ATOMIC,
+        "await x.gasnet_put_nb(0, 0, b'a')",
+        "Extended has no gasnet_put_nb; write `h = await x.put_nb(dest, offset, data, bulk=False)`, then `await h`; "
+        "without bulk=False the data are in use until then",
+        "h = await x.put_nb(0, 0, b'a', bulk=False); await h",
+    ),
+    (
+        ATOMIC,
+        "await x.gasnet_put_nbi(0, 0, b'a')",
+        "Extended has no gasnet_put_nbi; write `await x.put_nbi(dest, offset, data, bulk=False)`, then `await "
+        "x.sync()`; without bulk=False the data are in use until then",
+        "await x.put_nbi(0, 0, b'a', bulk=False); await x.sync()",
+    ),
+    (ATOMIC, "x.rank_me()", "Extended has no rank_me; write `x.rank`", "x.rank"),
+    (UPC, "t.rank_n()", "Thread has no rank_n; write `t.THREADS`", "t.THREADS"),
+    (UPC, "t.upc_global_exit(0)", "Thread has no upc_global_exit; write `t.ep.exit(code)`", ""),
+    (UPC, "t.upc_ticks_now()", "Thread has no upc_ticks_now; write `t.ep.now`, in seconds", "t.ep.now"),
+    (UPC, "t.bupc_poll()", "Thread has no bupc_poll; write `await t.ep.poll()`", "await t.ep.poll()"),
+    (
+        UPC,
+        "t.upc_addrfield(a)",
+        "Thread has no upc_addrfield; there are no pointers-to-shared: an index of a shared array stands for one",
+        "",
+    ),
+    (
+        SHMEM,
+        "pe.shmalloc(8)",
+        "PE has no shmalloc; write `await pe.zeros(shape, dtype)` for an array, `await pe.alloc(count, size)` for "
+        "memory",
+        "(await pe.zeros(8), await pe.alloc(8, 1))",
+    ),
+    (
+        SHMEM,
+        "pe.start_pes(0)",
+        "PE has no start_pes; leave it out: the job begins before main and ends when all have returned",
+        "",
+    ),
     # A part has it.
     (
         CORE,
@@ -255,3 +294,31 @@ def test_a_script_that_has_attached_a_layer_is_told_of_that(tmp_path, main):
     (tmp_path / "prog.py").write_text(textwrap.dedent(source))
     done = subprocess.run([sys.executable, "prog.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stderr.splitlines()[-1] == "Endpoint has no barrier, but x has: write `await x.barrier()`"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("from conduit import gasnet_mynode", "conduit has no gasnet_mynode; write `ep.rank`"),
+        (
+            "from conduit import gasnet_AMRequestShort1",
+            "conduit has no gasnet_AMRequestShort1; write `await ep.request_short(dest, handler, *args)`",
+        ),
+        ("from extended import upc_barrier", "extended has no upc_barrier; write `await x.barrier()`"),
+    ],
+)
+def test_a_name_of_c_that_is_imported_is_told(tmp_path, line, told):
+    (tmp_path / "prog.py").write_text(line)
+    done = subprocess.run([sys.executable, "prog.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1] == told
+
+
+@pytest.mark.parametrize("bound", ["8 * 256", "8 * n", "2048"])
+def test_a_segment_that_is_shorter_than_a_slice_of_it_is_told(tmp_path, bound):
+    (tmp_path / "prog.py").write_text(f"n = 256\nasync def main(ep):\n    ep.segment[:{bound}].view('f8')\n")
+    words = [sys.executable, "-m", "conduit", "run", "prog.py", "--segment", "100"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1] == (
+        "ep.segment has 100 bytes, fewer than 2048: ask for more, as by `conduit run --segment 2048`, in a script by "
+        "`conduit.run(main, segment=2048)`"
+    )

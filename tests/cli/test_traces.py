@@ -65,3 +65,16 @@ def test_files_that_cannot_be_written_are_refused_before_the_work(command, tmp_p
         2,
         "conduit testam: --trace - : standard output is for what is printed; name a file\n",
     )
+
+
+def test_a_call_that_is_refused_leaves_an_earlier_trace(command, tmp_path):
+    program, kept = tmp_path / "prog.py", tmp_path / "kept.json"
+    program.write_text("async def main(ep): pass\n")
+    kept.write_text("an earlier one")
+    words = ("run", str(program), "--ranks", "4", "--ranks-per-host", "3")
+    for path in (kept, tmp_path / "new.json"):
+        done = command(*words, "--trace", str(path))
+        assert done.status == 2
+        assert "trace" not in done.err
+    assert kept.read_text() == "an earlier one"
+    assert not (tmp_path / "new.json").exists()

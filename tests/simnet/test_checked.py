@@ -157,7 +157,7 @@ def test_what_each_rank_does_wrong_in_events_is_told_once():
     done = run(LATER_AGAIN, "-X", "dev")
     *_, first, second = done.stderr.splitlines()
     assert first.endswith("LoggpTransport.send_request called then() a second time; a send ends once")
-    assert second == "while the job ended, outside all ranks there was the same, with other numbers"
+    assert second == "while the job ended, an event of no rank raised the same, with other numbers"
 
 
 def test_who_listens_hears_the_same_as_without():

@@ -300,9 +300,19 @@ class Prequest(Request):
     @staticmethod
     @checked_call(_given("Startall"))
     async def Startall(requests: Sequence[Prequest]) -> None:
-        """Begin all, in order."""
-        for each in requests:
+        """Begin all, in order.
+
+        Raises:
+            MpiError: one is null, not persistent, or was started and not waited for.
+        """
+        for number, each in enumerate(requests):
             each._active("Startall")
+            if not isinstance(each, Prequest):
+                raise MpiError(
+                    ErrorClass.ERR_REQUEST,
+                    f"Request.Startall: requests[{number}] ({each._what}) is not persistent; give what Send_init, "
+                    "Recv_init and their like have returned",
+                )
 
         def start() -> None:
             for each in requests:
@@ -340,6 +350,7 @@ async def _wait(requests: Sequence[Request], enough: Callable[..., bool]) -> Non
     left = [each for each in requests if each._plain is not None]
     over = [each._over() for each in left]  # asked once: on real MPI the answer may change at any time
     if not left or enough(over):
+        await _pass_on(left)
         return
     process = left[0]._of()
     open_ = [each for each, done in zip(left, over, strict=True) if not done]
@@ -354,6 +365,17 @@ async def _poll(requests: Sequence[Request]) -> None:
         if each._plain is not None:
             await each._of().poll()
             return
+    await _pass_on(())
+
+
+async def _pass_on(open_: Sequence[Request]) -> None:
+    """Let others go on where a call has nothing to wait for: a loop of such calls would keep all else from running.
+
+    Args:
+        open_: those of its requests that are not null.
+    """
+    if not any(each._counts() for each in open_):
+        await trio.lowlevel.checkpoint()
 
 
 def _finish_one(requests: Sequence[Request], status: Status | None) -> tuple[int, bool]:

@@ -665,6 +665,49 @@ def test_a_persistent_request_that_is_under_way_is_not_begun(library):
     two(main, library)
 
 
+def test_what_is_not_persistent_is_not_started(library):
+    async def main(comm):
+        if comm.rank:
+            await comm.Recv(bytearray(1), 0)
+            return
+        request = await comm.Isend(b"a", 1)
+        with pytest.raises(MPI.Exception) as refused:
+            await MPI.Prequest.Startall([comm.Recv_init(bytearray(1), 1), request])
+        await request.Wait()
+        return str(refused.value)
+
+    refused = two(main, library).values[0]
+    assert refused.endswith(
+        "Request.Startall: requests[1] (MPI Isend to rank 1, tag 0, on MPI_COMM_WORLD) is not persistent; give what "
+        "Send_init, Recv_init and their like have returned"
+    )
+
+
+NONE_ACTIVE = {
+    "Wait of a null one": lambda requests: requests[0].Wait(),
+    "Wait of an inactive one": lambda requests: requests[1].Wait(),
+    "Waitall of none": lambda requests: MPI.Request.Waitall([]),
+    "Waitall": MPI.Request.Waitall,
+    "Testall": lambda requests: MPI.Request.Testall(requests[:1]),
+    "Waitany": MPI.Request.Waitany,
+    "Testany of none": lambda requests: MPI.Request.Testany([]),
+    "Waitsome of none": lambda requests: MPI.Request.Waitsome([]),
+    "Testsome": lambda requests: MPI.Request.Testsome(requests[:1]),
+}
+
+
+@pytest.mark.parametrize("name", NONE_ACTIVE)
+def test_a_loop_over_requests_of_which_none_is_active_is_no_hang(name):
+    async def main(comm):
+        requests = [MPI.REQUEST_NULL, comm.Recv_init(bytearray(1), 1 - comm.rank)]
+        while comm.rank == 0:
+            await NONE_ACTIVE[name](requests)
+        await comm.Barrier()
+
+    with pytest.raises(conduit.Livelock):
+        two(main, "scampi")
+
+
 def test_a_request_that_is_over_says_so(library):
     async def main(comm):
         call = comm.Isend if comm.rank == 0 else comm.Irecv
