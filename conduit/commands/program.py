@@ -133,7 +133,7 @@ class ProgramFile:
         """Return an error's traceback from the program's first line in it on.
 
         One that has none begins where a plug-in's network does.  An error of this package that has neither says all in
-        its text; of any other the whole traceback is returned.
+        its text, and so does one of Python's for a StopIteration; of any other the whole traceback is returned.
         """
         folder = self._folder
         others = [each for each in _NO_PROGRAMS if each != folder and each.is_relative_to(folder)]
@@ -144,9 +144,8 @@ class ProgramFile:
                 file.is_relative_to(folder) and not any(file.is_relative_to(each) for each in others)
             ):
                 return step
-        return plugins_part(error) or (
-            None if isinstance(error, ConduitError | ConduitWarning) else error.__traceback__
-        )
+        of_own = isinstance(error, ConduitError | ConduitWarning) or isinstance(error.__cause__, StopIteration)
+        return plugins_part(error) or (None if of_own else error.__traceback__)
 
     def _line_of_own_run(self, error: RuntimeError) -> int:
         """Return the line that has had this package start a Trio of its own, where one runs already; 0 for others."""

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from types import CoroutineType
+from types import BuiltinMethodType, CoroutineType, MethodType
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import attrs
@@ -173,9 +173,21 @@ class Core(Protocol):
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 
-def refuse_coroutine(result: object) -> None:
-    """Raise BadRequest if a predicate has returned a coroutine: as an object it is always true."""
-    if isinstance(result, CoroutineType):
+def refuse_coroutine(result: object, predicate: Callable[[], object] | None = None) -> None:
+    """Raise BadRequest if a predicate has returned a coroutine, or a method: as objects they are always true.
+
+    Args:
+        result: of the predicate.
+        predicate: itself, by which it is known whether a method was named there and not called.
+    """
+    if isinstance(result, MethodType | BuiltinMethodType):
+        code = getattr(predicate, "__code__", None)
+        if code is not None and code.co_names[-1:] == (result.__name__,):  # else a value that the program has kept
+            raise BadRequest(
+                f"ep.block_until: the predicate returned the method {result.__qualname__!r}, which is always true; "
+                f"call it there: `{result.__name__}()`"
+            )
+    elif isinstance(result, CoroutineType):
         own = result.cr_code.co_filename.startswith(_PACKAGE)  # whose name says nothing to the program's author
         result.close()
         raise BadRequest(

@@ -11,6 +11,7 @@ from pathlib import Path
 import trio
 
 from conduit.core import written
+from conduit.core.handlers import WAITS
 from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch.hidden import hiding
@@ -31,7 +32,7 @@ from conduit.launch.public import is_ours, public_modules
 from conduit.launch.reports.folders import is_of_project, is_own
 from conduit.launch.reports.own_variables import enclosing
 from conduit.launch.timeouts import too_slow
-from conduit.launch.wrong_names import elsewhere, of_attribute, of_bare_name, of_no_module
+from conduit.launch.wrong_names import of_attribute, of_bare_name, of_import, of_no_module
 from conduit.words import ANOTHER_RUN, FOREIGN
 
 _ASYNCIO = "programs run on Trio, where nothing of asyncio works: write "
@@ -83,15 +84,13 @@ def hint(error: BaseException) -> str:
         case RuntimeError() if str(error) == "cannot reuse already awaited coroutine":
             return _awaited_again(error)
         case RuntimeError() if str(error) == "Attempted to call run() from inside a run()":
-            return run_by_itself(program_node(error, is_ours)) or (
-                "main runs in Trio already: `await` the function instead, with its arguments"
-            )
+            return run_by_itself(program_node(error, is_ours)) or _in_trio(error)
         case ModuleNotFoundError(name=str() as missing):
             return of_no_module(missing)
         case ImportError() if str(error) == "attempted relative import with no known parent package":
             return _of_no_package(error)
         case ImportError(name=str() as package) if found := re.match(r"cannot import name '(\w+)'", str(error)):
-            return elsewhere(package, found[1])
+            return of_import(package, found[1])
         case trio.TooSlowError():
             return too_slow(error)
         case BadRequest():
@@ -115,6 +114,15 @@ def hint(error: BaseException) -> str:
         case ValueError() if str(error).startswith("invalid literal for int() with base 10: "):
             return into_bytes(error, is_ours)
     return ""
+
+
+def _in_trio(error: BaseException) -> str:
+    """Say what to do in the place of `trio.run` in a program: a plain function, as a handler is, cannot await."""
+    failed = program_node(error, is_ours)
+    if failed is not None and not failed.frame.f_code.co_flags & WAITS:
+        name = failed.frame.f_code.co_name
+        return f"Trio runs already, and {name} is a plain function, which cannot wait: let main `await` it instead"
+    return "main runs in Trio already: `await` the function instead, with its arguments"
 
 
 def _asyncio(error: BaseException) -> str:

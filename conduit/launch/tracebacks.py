@@ -194,7 +194,7 @@ def _on_purpose(error: BaseException) -> bool:
     A group of errors is made in Trio, which is nothing to tell either; nor is where Ctrl-C comes.
     """
     steps = steps_of(error)
-    if isinstance(error, trio.TooSlowError) or _is_started(error) or str(error).startswith(FOREIGN):
+    if isinstance(error, trio.TooSlowError | trio.Cancelled) or _is_started(error) or str(error).startswith(FOREIGN):
         return True
     if not steps:
         return isinstance(error, ConduitError | BaseExceptionGroup | KeyboardInterrupt)

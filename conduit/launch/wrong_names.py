@@ -142,9 +142,14 @@ def elsewhere(package: str, name: str) -> str:
         if above and last.casefold() == name.casefold():
             return f"{package} has no {name}: write `from {above} import {last}`"
     own = [each for each in dir(module) if not each.startswith("_")]
-    if text := _imported_of_a_library(name):
-        return f"{package} has no {name}; {text}"
     return f"{package} has no {name}{close}" if (close := like(name, own)) else ""
+
+
+def of_import(package: str, name: str) -> str:
+    """Say what is written in the place of a name that a program imports and that is not there; "" for others."""
+    ours = package.partition(".")[0] in own_packages()
+    of_front = ours and hasattr(importlib.import_module(package), "_given")  # which says what its objects have
+    return (_not_at_hand(package, name) if ours and not of_front else "") or elsewhere(package, name)
 
 
 def _of_module(package: str, name: str, error: BaseException) -> str:
@@ -154,7 +159,7 @@ def _of_module(package: str, name: str, error: BaseException) -> str:
     of_front = hasattr(importlib.import_module(package), "_given")
     if not of_front and _OF_A_LIBRARY.match(name) and (text := _of_a_library(name, error)):
         return f"{package} has no {name}; {text}"
-    return elsewhere(package, name) or of_bare_name(name, error)
+    return elsewhere(package, name) or of_bare_name(name, error) or _not_at_hand(package, name)
 
 
 def _at_hand(error: BaseException) -> list[tuple[str, object]]:
@@ -185,17 +190,17 @@ def _of_a_library(name: str, error: BaseException) -> str:
     return ""
 
 
-def _imported_of_a_library(name: str) -> str:
-    """Say what is written here for a name of C that a program imports; "" where no endpoint and no layer has it."""
+def _not_at_hand(package: str, name: str) -> str:
+    """Say what is written here for a name of C where nothing at hand has it; "" where no endpoint and no layer has."""
     if not _OF_A_LIBRARY.match(name):
         return ""
     for kind in (Endpoint, *layer_classes()):
         own = {_folded(each): each for each in dir(kind) if not each.startswith("_")}
         for each in _without_prefix(name):
-            if text := _of_others(kind, each):
-                return text
-            if there := own.get(_folded(each)):
-                return f"write `{use('ep' if kind is Endpoint else 'x', kind, there)}`"
+            there = own.get(_folded(each))
+            word = "ep" if kind is Endpoint else "x"
+            if text := _of_others(kind, each) or (f"write `{use(word, kind, there)}`" if there else ""):
+                return f"{package} has no {name}; {text}"
     return ""
 
 

@@ -315,7 +315,7 @@ class SimulatedPort(Port):
         if not result:
             return self._block(ForPredicate(kernel, predicate, what, ranks))
         if result is not True:
-            refuse_coroutine(result)
+            refuse_coroutine(result, predicate)
         return _nothing()
 
     async def _enter_block(self, predicate: Callable[[], object], what: str, ranks: Iterable[int]) -> None:
@@ -325,7 +325,7 @@ class SimulatedPort(Port):
         if not result:
             await self._block(ForPredicate(self.kernel, predicate, what, ranks))
         elif result is not True:
-            refuse_coroutine(result)
+            refuse_coroutine(result, predicate)
 
     async def compute(self, ticks: int) -> None:
         """Take the CPU for `ticks`, at least 1 ns (T6)."""

@@ -240,7 +240,7 @@ class WallPort(Port):
                     raise blocked.error
                 return
         if result is not True:
-            refuse_coroutine(result)
+            refuse_coroutine(result, predicate)
 
     async def compute(self, ticks: int) -> None:
         """Return at once: work takes the time that it takes."""

@@ -1127,6 +1127,48 @@ def test_main_runs_in_trio_already(shown):
     assert said in shown("import trio\n" + CORE + "trio.run(ep.poll)")
 
 
+def test_in_a_handler_trio_runs_already_and_nothing_is_awaited(shown):
+    program = "import trio\n" + CORE + "def h(token):\n        trio.run(ep.poll)\n    await ep.attach(h)\n    "
+    assert "Trio runs already, and h is a plain function, which cannot wait: let main `await` it instead" in shown(
+        f"{program}await ep.request_short(ep.rank, h)\n    await ep.poll()"
+    )
+
+
+def test_what_a_cancelled_wait_came_out_of_has_lines_of_the_program_alone(shown):
+    program = (
+        "import trio\n" + CORE + "with trio.move_on_after(1e-3):\n        try: await ep.block_until(lambda: False)\n"
+    )
+    lines = shown(f"{program}        finally: 1/0")
+    assert [line.partition(" line ")[0] for line in lines if "File " in line] == ['  File "prog.py",'] * 2
+
+
+def test_a_stop_iteration_has_lines_of_the_program_alone(shown):
+    lines = shown(CORE + "next(iter([]))")
+    assert [line.partition(" line ")[0] for line in lines if "File " in line] == ['  File "prog.py",']
+    assert "RuntimeError: coroutine raised StopIteration" in lines
+
+
+@pytest.mark.parametrize(
+    ("predicate", "told"),
+    [("lambda: e.is_set", "'Event.is_set'"), ("lambda: got.keys", "'dict.keys'"), ("ready", "'dict.items'")],
+)
+def test_a_method_that_a_predicate_names_and_does_not_call_is_told(shown, predicate, told):
+    before = "import trio\n" + CORE + "e, got = trio.Event(), {}\n    def ready(): return got.items\n    "
+    name = told.strip("'").partition(".")[2]
+    assert (
+        f"conduit.errors.BadRequest: ep.block_until: the predicate returned the method {told}, which is always true; "
+        f"call it there: `{name}()`"
+    ) in shown(f"{before}await ep.block_until({predicate})")
+
+
+def test_a_method_that_a_program_has_kept_may_be_waited_for(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(
+        f"{CORE}then = []\n    kept = then.append\n    await ep.block_until(lambda: kept)"
+    )
+    assert command("run", "prog.py", "--conduit", "loggp").status == 0
+
+
 @pytest.mark.parametrize(
     ("call", "apart"),
     [
