@@ -801,7 +801,7 @@ class Endpoint:
         """End the job at once everywhere; `run` raises SystemExit(code).
 
         Args:
-            code: exit status.
+            code: exit status; of one beyond 255 the system keeps the lowest 8 bits.
 
         Raises:
             SystemExit: always.
