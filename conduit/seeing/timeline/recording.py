@@ -1,6 +1,6 @@
 """A recording: all that a job told of CPUs, links, messages and waits, in columns.
 
-A million spans take some 20 MB; numpy sees a column by `numpy.frombuffer(spans.begin, dtype=numpy.int64)`.
+A million spans take some 24 MB; numpy sees a column by `numpy.frombuffer(spans.column(0), dtype=numpy.int64)`.
 """
 
 from __future__ import annotations
@@ -31,58 +31,72 @@ class CpuSpan(NamedTuple):
     why: str
 
 
-class Spans:
-    """Spans of one CPU in columns: in order, without overlap; between them it had nothing to do.
+class _Rows:
+    """Rows of three numbers, in one array: each is added in one step, so that Ctrl-C comes before it or behind it."""
+
+    __slots__ = ("_numbers",)
+
+    def __init__(self) -> None:
+        self._numbers = array("q")
+
+    def __len__(self) -> int:
+        return len(self._numbers) // 3
+
+    def column(self, number: int) -> array[int]:
+        """Return one of the three columns, a copy."""
+        return self._numbers[number::3]
+
+    def added(self) -> Iterator[tuple[int, int, int]]:
+        """Return the rows, in the order in which they were added."""
+        return zip(self.column(0), self.column(1), self.column(2), strict=True)
+
+
+class Spans(_Rows):
+    """Spans of one CPU: in order, without overlap; between them it had nothing to do.
+
+    Its columns are begin and end, picoseconds, and what each is spent on, as an index of `names`.
 
     Attributes:
-        begin: picoseconds.
-        end: picoseconds.
-        why: what each is spent on, as an index of `names`.
         names: what time is spent on; shared by all ranks.
     """
 
-    __slots__ = ("begin", "end", "names", "why")
+    __slots__ = ("names",)
 
     def __init__(self, names: dict[str, int]) -> None:
-        self.begin, self.end, self.why = array("q"), array("q"), array("B")
+        super().__init__()
         self.names = names
 
     def add(self, begin: int, end: int, why: str) -> None:
         """Add a span."""
-        self.begin.append(begin)
-        self.end.append(end)
         names = self.names
-        self.why.append(names[why] if why in names else names.setdefault(why, len(names)))
+        self._numbers.extend((begin, end, names[why] if why in names else names.setdefault(why, len(names))))
 
-    def __len__(self) -> int:
-        return len(self.begin)
+    @property
+    def last(self) -> int:
+        """When the last of them ends, 0 where there is none."""
+        return self._numbers[-2] if self._numbers else 0
 
     def __iter__(self) -> Iterator[CpuSpan]:
         names = list(self.names)
-        for begin, end, why in zip(self.begin, self.end, self.why, strict=True):
+        for begin, end, why in self.added():
             yield CpuSpan(begin, end, names[why])
 
 
-class Carried:
-    """What one link or engine has carried, in columns, as it was told: in order of the decision, not of the begin.
+class Carried(_Rows):
+    """What one link or engine has carried, as it was told: in order of the decision, not of the begin.
 
-    Attributes:
-        begin: picoseconds.
-        end: picoseconds.
-        nbytes: bytes.
+    Its columns are begin and end, picoseconds, and bytes.
     """
 
-    __slots__ = ("begin", "end", "nbytes")
+    __slots__ = ()
 
-    def __init__(self) -> None:
-        self.begin, self.end, self.nbytes = array("q"), array("q"), array("q")
-
-    def __len__(self) -> int:
-        return len(self.begin)
+    def add(self, begin: int, end: int, nbytes: int) -> None:
+        """Add a transfer."""
+        self._numbers.extend((begin, end, nbytes))
 
     def rows(self) -> list[tuple[int, int, int]]:
         """Return begin, end and bytes of each, in order of the begin."""
-        return sorted(zip(self.begin, self.end, self.nbytes, strict=True))
+        return sorted(self.added())
 
 
 class SentMessage(NamedTuple):
@@ -219,9 +233,7 @@ class Recording(CpuListener, LinkListener, MessageListener, WaitListener):
         column = self.links.get(name)
         if column is None:
             column = self.links[name] = Carried()
-        column.begin.append(begin)
-        column.end.append(end)
-        column.nbytes.append(nbytes)
+        column.add(begin, end, nbytes)
 
     def sent(self, message: Identity, begin: int, end: int, category: int, nbytes: int) -> None:
         """Record a message."""
@@ -268,7 +280,7 @@ class Recording(CpuListener, LinkListener, MessageListener, WaitListener):
             waiting[rank] = min(wait.begin, waiting.get(rank, length))
         for rank, since in waiting.items():
             spans = self.cpu[rank]
-            begin = max(since, spans.end[-1] if spans else 0)
+            begin = max(since, spans.last)
             if begin < length:
                 spans.add(begin, length, "waiting")
         self._open.clear()
