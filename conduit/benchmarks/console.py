@@ -76,7 +76,7 @@ def _fit(console: Console, table: Table) -> None:
     for column in table.columns:
         title, *cells = [Text.from_markup(str(each)).plain for each in (column.header, *column.cells)]
         parts = cells if column.no_wrap else [word for text in cells for word in text.split()]
-        wholes.append(max(map(len, (title, *cells))))
+        wholes.append(max(map(len, (*title.split("\n"), *cells))))
         words.append(max(map(len, (*title.split(), *parts)), default=0))
     _, natural = widths(console, table)
     room = sum(wholes) - (natural - console.width)

@@ -3,9 +3,12 @@
 import itertools
 import json
 import re
+import sys
 
 import attrs
 import pytest
+from rich.console import Console
+from rich.table import Table
 
 import conduit
 from conduit.benchmarks.console import make_console, print_table
@@ -245,3 +248,15 @@ def test_tables_of_raw_figures_fold_their_titles_and_cut_no_figure(command, monk
     figures = {cell for table in json.loads(command("raw", name, "--json", "-").out)["tables"] for row in table["rows"]
                for cell in row if isinstance(cell, int)}  # fmt: skip
     assert figures <= {int(word) for line in lines for word in line.split() if word.isdecimal()}
+
+
+@pytest.mark.parametrize("columns", range(20, 80, 3))
+def test_columns_with_titles_of_several_lines_keep_their_digits(capsys, columns):
+    table = Table("bytes", "PEs", "origin\nSHMEM contiguous", "\nMPI contiguous", "\nratio")
+    for column in table.columns:
+        column.justify = "right"
+    table.add_row("10000", "16", "101.756", "1137.223", "16.35")
+    print_table(Console(width=columns, file=sys.stdout), table)
+    lines = capsys.readouterr().out.splitlines()
+    assert any(re.findall(r"[\d.]+", line) == ["10000", "16", "101.756", "1137.223", "16.35"] for line in lines)
+    assert not any("…" in line for line in lines)
