@@ -15,6 +15,9 @@ from conduit.launch.polls import polls_of
 from conduit.launch.reports.folders import is_library, is_own
 
 _IN_A_LOOP = "the loop at {}:{} has no `await`, and without one no handler runs: write `{}` in it, or `{}` in its place"
+_IN_A_HANDLER = (
+    "the loop at {}:{} is in {}, which cannot wait: let that return, and main wait for what is still missing"
+)
 _ELSEWHERE = "code of a rank's own runs no handlers: where it takes long, write `{}` in it now and then"
 _TRIO = "trio._core"
 _WAITS = ast.Await | ast.AsyncFor | ast.AsyncWith
@@ -80,19 +83,29 @@ def _is_no_program(step: tuple[FrameType, int]) -> bool:
 
 def _endless(steps: Iterable[tuple[FrameType, int]]) -> str:
     """Return what to do about the loop that frames of a program are in with these lines, innermost first; "": none."""
+    called: tuple[CodeType, int] | None = None
     for frame, number in steps:
-        if is_own(frame.f_code.co_filename):
-            break
-        if line := _loop(frame.f_code, number):
+        code = frame.f_code
+        if is_own(code.co_filename):
+            return "" if called is None else _in_a_handler(*called)
+        if not code.co_flags & inspect.CO_COROUTINE:
+            called = code, number
+            continue
+        called = None
+        if line := _loop(code, number):
             polls = polls_of([frame])
-            return _IN_A_LOOP.format(frame.f_code.co_filename, line, polls.once, polls.until)
+            return _IN_A_LOOP.format(code.co_filename, line, polls.once, polls.until)
     return ""
 
 
+def _in_a_handler(code: CodeType, number: int) -> str:
+    """Return what to do about a loop in what this package has called, a handler or a predicate; "" for no loop."""
+    line = _loop(code, number)
+    return _IN_A_HANDLER.format(code.co_filename, line, code.co_name) if line else ""
+
+
 def _loop(code: CodeType, line: int) -> int:
-    """Return where the outermost `while` begins that a line is in and that awaits nothing, though it could; 0: none."""
-    if not code.co_flags & inspect.CO_COROUTINE:
-        return 0
+    """Return where the outermost `while` begins that a line is in and that awaits nothing; 0: there is none."""
     found = [
         each.lineno
         for each in written.nodes(code)

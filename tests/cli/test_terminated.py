@@ -106,6 +106,26 @@ def test_a_loop_that_computes_in_the_place_of_a_wait_is_told_what_to_write(tmp_p
     assert process.communicate(timeout=60)[1].splitlines()[-1] == OF_LOOP
 
 
+def test_a_loop_in_a_predicate_is_told_to_return(tmp_path):
+    source = """\
+async def main(ep):
+    def ready():
+        print(ep.rank, "begins", flush=True)
+        while True:
+            pass
+
+    await ep.block_until(ready)
+"""
+    process = begun(tmp_path, source)
+    process.terminate()
+    first, *_, last = process.communicate(timeout=60)[1].splitlines()
+    if "prog.py:3" not in first:  # where it prints
+        assert last == (
+            "the loop at prog.py:4 is in ready, which cannot wait: let that return, and main wait for what is still "
+            "missing"
+        )
+
+
 def test_a_loop_that_computes_is_told_at_the_time_limit_too(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "prog.py").write_text(LOOP)
