@@ -56,10 +56,8 @@ OF_OTHERS = {
         ("wait_any", "waitany", "waitsome", "wait_syncnb_some"),
         "write `await x.wait_some(handles)`, which waits until one of them is done",
     ),
-    **dict.fromkeys(("mynode", "my_rank", "me", "my_pe", "mythread"), "write `x.rank`"),
-    **dict.fromkeys(("nodes", "n_ranks", "nranks", "n_pes", "nprocs", "threads"), "write `x.size`"),
-    "rank_me": "write `x.rank`",
-    "rank_n": "write `x.size`",
+    **dict.fromkeys(("mynode", "my_rank", "me", "my_pe", "mythread", "rank_me"), "write `x.rank`"),
+    **dict.fromkeys(("nodes", "n_ranks", "nranks", "n_pes", "nprocs", "threads", "rank_n"), "write `x.size`"),
     "gasnet_put_nb": "write `h = await x.put_nb(dest, offset, data, bulk=False)`, then `await h`; without bulk=False "
     "the data are in use until then",
     "gasnet_put_nbi": "write `await x.put_nbi(dest, offset, data, bulk=False)`, then `await x.sync()`; without "

@@ -42,25 +42,24 @@ def into_bytes(error: BaseException, ours: Callable[[object], bool]) -> str:
 def of_elements(error: BaseException, ours: Callable[[object], bool]) -> str:
     """Say that slices of a segment count bytes, where too few were taken for an element; "" for other errors."""
     failed = program_node(error, ours)
-    nodes = ast.walk(failed.tree) if failed is not None else ()
-    for node in nodes:
+    if failed is None:
+        return ""
+    for node in ast.walk(failed.tree):
         match node:
             case ast.Call(
                 func=ast.Attribute(value=ast.Subscript(value=ast.Attribute(attr="segment") as segment, slice=there))
             ):
-                if text := _short(failed, segment, there):
-                    return text
-                return (
+                return _short(failed, segment, there) or (
                     f"{ast.unparse(segment)} is bytes, and so are the bounds of its slices: for n elements of 8 bytes "
                     f"write `{ast.unparse(segment)}[:8 * n]`"
                 )
     return ""
 
 
-def _short(failed: ProgramNode | None, segment: ast.Attribute, there: ast.expr) -> str:
+def _short(failed: ProgramNode, segment: ast.Attribute, there: ast.expr) -> str:
     """Say that a segment has fewer bytes than the bound of a slice that is taken of it; "" where it has as many."""
-    memory = failed.value(segment) if failed is not None else None
-    bound = _integer(failed, there.upper) if failed is not None and isinstance(there, ast.Slice) else None
+    memory = failed.value(segment)
+    bound = _integer(failed, there.upper) if isinstance(there, ast.Slice) else None
     if not isinstance(memory, np.ndarray) or bound is None or bound <= memory.nbytes:
         return ""
     return (

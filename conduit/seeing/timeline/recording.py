@@ -1,4 +1,4 @@
-"""A recording: all that a job told of CPUs, links, messages and waits, in columns.
+"""A recording: all that a job told of CPUs, links, messages and waits.
 
 A million spans take some 24 MB; numpy sees a column by `numpy.frombuffer(spans.column(0), dtype=numpy.int64)`.
 """

@@ -110,13 +110,15 @@ class _Made:
 
     def last_calls(self) -> list[_Call]:
         """Return the last ones in order, none where they are not kept."""
-        kinds = list(self.kinds)
-        return [kinds[number] for number in self.order[-_TOLD:]] if self.count <= _MOST else []
+        return self._in_order(slice(-_TOLD, None)) if self.count <= _MOST else []
 
     def calls(self, most: int) -> list[_Call]:
         """Return them in order, as far as they are kept, the first `most` of them."""
+        return self._in_order(slice(most))
+
+    def _in_order(self, part: slice) -> list[_Call]:
         kinds = list(self.kinds)
-        return [kinds[number] for number in self.order[:most]]
+        return [kinds[number] for number in self.order[part]]
 
 
 class OwnCalls:
