@@ -28,6 +28,9 @@ from conduit.sim.units import PS_PER_S, check_rate, check_ticks, seconds
 
 _RATE, _ROUTES = attrgetter("bytes_per_s"), attrgetter("_routes")
 
+_FEW = 200
+"""Links of routes that have carried as much, below which a loop counts them sooner than a step of Python's does."""
+
 Hop: TypeAlias = "tuple[Link, int]"
 """A link and the delay in picoseconds from its near end to the near end of what follows."""
 OverRoutes: TypeAlias = "Mapping[Link, Mapping[int, int]]"
@@ -358,9 +361,13 @@ def over_routes(links: Iterable[Link]) -> OverRoutes:
         for size_and_times in carried.items():
             passed[size_and_times] += route.links
     found: defaultdict[Link, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
-    for (nbytes, times), on_ways in passed.items():  # most routes carry as much: their links are counted in one step
-        for link, routes in Counter(on_ways).items():
-            found[link][nbytes] += routes * times
+    for (nbytes, times), on_ways in passed.items():
+        if len(on_ways) < _FEW:
+            for link in on_ways:
+                found[link][nbytes] += times
+        else:  # of a thousand hosts most routes carry as much
+            for link, routes in Counter(on_ways).items():
+                found[link][nbytes] += routes * times
     return found
 
 

@@ -13,9 +13,8 @@ from conduit.launch.simulated import SimulatedJob
 RANKS = 8
 TRIPS = 2 * RANKS * (RANKS - 1)  # by which a job of three rounds is longer than one of a single round
 
-BYTECODES = {"loggp": 2285, "sci": 3944, "sunfire": 4236, "startx": 4094}
-"""Of a short request and its reply, the program's own included; they may fall, not rise.  What links have carried is
-counted at the end of a job: on `sci` about ten of these, for links that carry more often carry less alike.
+BYTECODES = {"loggp": 2285, "sci": 3933, "sunfire": 4236, "startx": 4094}
+"""Of a short request and its reply, the program's own included; they may fall, not rise.
 
 Up to two more than they take: where in memory functions lie changes the order of sets, and with it a count by one."""
 EVENTS = {"loggp": 6.08, "sci": 8.74, "sunfire": 7.05, "startx": 5.0}
