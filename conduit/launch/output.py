@@ -7,6 +7,7 @@ longer lines are put together again, and errors and results are told from lines.
 
 from __future__ import annotations
 
+import atexit
 import io
 import os
 import pickle
@@ -28,10 +29,11 @@ PIECE = 4096 - 64
 
 LINES, MORE, ERROR, WARNING, NOTES, ENDS, RESULT = "lines", "more", "error", "warning", "notes", "ends", "result"
 STATE, BEGUN, PROCESS, RECORDING, PROGRESS = "state", "begun", "process", "recording", "progress"
+LEAVES = "leaves"
 """Kinds of frames: whole lines; a part of something of which more comes; the error that ends the job, as `error_of`
 reads it; a warning of Python's; what users are to know of a rank whose job fails; that this rank ends the job; a
 result; what the rank did when it was interrupted; which process has begun, and does not know yet which rank it is;
-which process it is, now that it knows; what it has recorded; how far it is."""
+which process it is, now that it knows; what it has recorded; how far it is; that the process ends as Python does."""
 
 
 def frames(rank: int, kind: str, data: bytes) -> Iterator[bytes]:
@@ -155,6 +157,7 @@ class Speech:
         self.framed = self.framed and bool(self._streams)
         if self.framed:
             self._streams[-1].send(PROCESS, _process())
+            atexit.register(self._leaves, os.getpid())
             warnings.showwarning = self._warning
 
     def _whole(self, file: IO[str]) -> WholeLines:
@@ -162,6 +165,12 @@ class Speech:
         stream = WholeLines(file, self.rank, framed=self.framed)
         self._streams.append(stream)
         return stream
+
+    def _leaves(self, process: int) -> None:
+        """Say that this process ends, where it is no copy of it."""
+        if os.getpid() == process:
+            with suppress(OSError):  # nobody reads any more
+                self._streams[-1].send(LEAVES, b"")
 
     def finish(self) -> None:
         """Write what is left."""

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from typing import IO
@@ -38,7 +38,7 @@ TURN_S = 0.2
 LOOK_S = 0.02
 """Between two looks at whether the launcher has ended, or this process is asked to end."""
 GRACE_S = 3.0
-"""What processes have to end by themselves, after Ctrl-C and after their launcher's end."""
+"""What processes have to end by themselves, after Ctrl-C and after their launcher's end, or because one is gone."""
 
 PATIENCE_S = 5.0
 """After which a terminal is told how many processes have begun, where some have not."""
@@ -169,6 +169,9 @@ class _Launcher:
         self._hurried = False  # whether the processes were told to end
         self._found = False  # whether a rank has begun
         self._ranks: dict[int, int] = {}  # by descriptor of the process
+        self._leaving: set[int] = set()  # ranks whose processes have come to their end as Python's do
+        self._fallen: list[int] = []  # ranks whose processes ended in any other way, which the launcher has not seen
+        self._fell_at = math.inf  # when the first of them was seen
         self._begun: dict[int, int] = {}  # descriptors of processes that have not found the others yet, by their ids
         self._came = 0  # how many have begun
         self._give_up = math.inf  # when the job is ended because one of them has not come, or is gone
@@ -211,7 +214,7 @@ class _Launcher:
                 terminal.tell(stall.interrupted(self._states, self._count))
                 self._outcome.shown = True
         status = self._process.returncode
-        self._outcome.status = 1 if self._lost else 128 - status if status < 0 else status
+        self._outcome.status = 1 if self._lost or self._fallen else 128 - status if status < 0 else status
         self._outcome.explained = self._explained
         self._outcome.kind = self._shown[1] if self._shown else ""
         if self._lost:
@@ -223,8 +226,9 @@ class _Launcher:
     def _watch(self) -> None:
         """Watch until it has ended, or has to: because this process is asked to end, or a process is lost."""
         patience = time.monotonic() + PATIENCE_S
-        while not self._ends_within(TURN_S) and not self._asked and not self._lost:
+        while not self._ends_within(TURN_S) and not self._asked and not self._lost and not self._fallen:
             self._miss()
+            self._see_fallen()
             if time.monotonic() > patience:
                 patience = math.inf
                 self._tell_begun()
@@ -247,11 +251,9 @@ class _Launcher:
         """
         with self._lock:
             begun, came = dict(self._begun), self._came
-        poll = select.poll()
-        for process, descriptor in begun.items():
-            poll.register(descriptor, select.POLLIN)
+        for process in begun:
             self._files |= _in_shared_memory(process)
-        gone = {descriptor for descriptor, _ in poll.poll(0)} if begun else set()
+        gone = _ended(begun.values())
         now = time.monotonic()
         if not gone and (came in (0, self._count) or self._ranks):
             self._give_up = math.inf
@@ -262,6 +264,18 @@ class _Launcher:
         who = ", ".join(str(number) for number, descriptor in begun.items() if descriptor in gone)
         what = f"the process {who} has ended" if gone else f"only {came} of {self._count} processes have begun"
         self._lost = f"{what}, before the processes had found one another, and the job with it"
+
+    def _see_fallen(self) -> None:
+        """See whether a rank's process has ended and the launcher lets the others wait for it.
+
+        It hears of such an end by a connection, which a copy of the process holds open.
+        """
+        with self._lock:
+            ranks = {each: rank for each, rank in self._ranks.items() if rank not in self._leaving}
+        gone = [] if self._explained else [ranks[each] for each in _ended(ranks)]
+        self._fell_at = min(self._fell_at, time.monotonic()) if gone else math.inf
+        if time.monotonic() > self._fell_at + GRACE_S:
+            self._fallen, self._hurried = sorted(gone), True
 
     def _interrupt(self) -> None:
         """Let the launcher end its processes; by force if it does not."""
@@ -334,6 +348,8 @@ class _Launcher:
         before that of the job, which nothing that becomes of other processes brings about.
         """
         ways = sorted(self._ways.items())
+        if self._fallen:
+            return self._fallen
         crashed = [rank for rank, way in ways if os.WIFSIGNALED(way) and os.WTERMSIG(way) not in _BY_FORCE]
         left = [] if self._outcome.results else [rank for rank, way in ways if way == 0]
         return crashed or left or list(range(self._count))
@@ -364,6 +380,9 @@ class _Launcher:
                 self._noted[rank] = pickle.loads(data)
             case output.ENDS:
                 self._explained = True
+            case output.LEAVES:
+                with self._lock:
+                    self._leaving.add(rank)
             case output.RESULT:
                 self._outcome.results.append(data)
             case output.RECORDING:
@@ -381,10 +400,7 @@ class _Launcher:
         """Show what no rank has said on standard output; once a process has ended it may be the launcher's: keep it."""
         with self._lock:
             watched = list(self._ranks)
-        poll = select.poll()
-        for descriptor in watched:
-            poll.register(descriptor, select.POLLIN)
-        if watched and not self._explained and poll.poll(0):
+        if not self._explained and _ended(watched):
             self._kept += data
         else:
             self._plain(reader, data)
@@ -535,6 +551,14 @@ def _by(way: int) -> str:
         return f"with status {os.WEXITSTATUS(way)}, as by os._exit"
     number = os.WTERMSIG(way)
     return f"by signal {signal.Signals(number).name if number in set(signal.Signals) else number}"
+
+
+def _ended(processes: Iterable[int]) -> set[int]:
+    """Return which of the descriptors of processes are those of processes that have ended."""
+    poll = select.poll()
+    for descriptor in processes:
+        poll.register(descriptor, select.POLLIN)
+    return {descriptor for descriptor, _ in poll.poll(0)}
 
 
 def _in_shared_memory(process: int) -> set[str]:

@@ -252,10 +252,14 @@ class Watch:
             self._over.set()
             self._thread.join(2 * TURN_S + 1)
             return
-        limit = time.monotonic() + (LEAVE_S if self._own_end else self._abort_s())
+        limit = time.monotonic() + (self._leave_s(self.end) if self._own_end else self._abort_s())
         while time.monotonic() < limit and not (self._own_end and len(self._left) == self._processes.size - 1):
             self._over.wait(TURN_S / 10)
         self._abort(self.end.status)
+
+    def _leave_s(self, end: EarlyEnd) -> float:
+        """Return how long the others may take to leave: longer where they have to find out that they compute."""
+        return 2 * LEAVE_S if end.status == _INTERRUPTED else LEAVE_S
 
     def _abort_s(self) -> float:
         """Return how long the others may take to end by themselves: longer where rank 0 has to tell of Ctrl-C."""

@@ -50,7 +50,9 @@ async def main(ep, what, where):
             os.kill(os.getpid(), signal.SIGKILL)
         if what == "crashed":
             os.kill(os.getpid(), signal.SIGSEGV)
-        if what == "gone":
+        if what == "copied" and not os.fork():
+            time.sleep(600)
+        if what in ("gone", "copied"):
             os._exit(0)
         if what == "sys.exit":
             sys.exit(4)
@@ -126,6 +128,16 @@ def test_a_process_that_just_ends(fall):
     told = re.search(r"the process of (.*?) has ended without an error of Python's, (with status 0|as by)", done.err)
     assert told
     assert told[1] == ("rank 1" if told[2] == "with status 0" else "one of the ranks 0, 1, 2")
+
+
+def test_a_process_that_ends_while_a_copy_of_it_holds_its_connections(run_program):
+    """The launcher hears of such an end by a connection that is closed: here it waits, and the others with it."""
+    done = run_program(PROGRAM, "copied", "barrier", ranks=3)
+    fell = next(float(line.split()[-1]) for line in done.lines if line.startswith("falls at "))
+    assert done.ended - fell < 2 * SOON_S
+    assert done.status == 1
+    assert re.match(r"the process of rank 1 has ended without an error of Python's, (with status 0|as by)", done.err)
+    assert done.err.count("\n") == 1
 
 
 def test_a_single_process_that_just_ends_is_told_with_its_status(run_program):
