@@ -126,6 +126,30 @@ async def main(ep):
         )
 
 
+def test_a_loop_in_a_handler_is_told_to_return(tmp_path):
+    source = """\
+async def main(ep):
+    def note(token):
+        print(ep.rank, "begins", flush=True)
+        while True:
+            pass
+
+    await ep.attach(note)
+    if ep.rank == 1:
+        await ep.request_short(0, note)
+    await ep.block_until(lambda: False)
+"""
+    process = begun(tmp_path, source)
+    process.terminate()
+    first, *_, last = process.communicate(timeout=60)[1].splitlines()
+    if "prog.py:3" not in first:  # where it prints
+        assert first.endswith(" in note, of rank 0)")
+        assert last == (
+            "the loop at prog.py:4 is in note, which cannot wait: let that return, and main wait for what is still "
+            "missing"
+        )
+
+
 def test_a_loop_that_computes_is_told_at_the_time_limit_too(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "prog.py").write_text(LOOP)

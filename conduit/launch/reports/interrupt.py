@@ -25,8 +25,11 @@ def note_interrupt(error: BaseException, now: int, lives: Sequence[Life], loop: 
     broken = broken_off(error, loop)
     ranks = gather(lives, interrupted=True, broken_off=broken)
     if advice:
+        of_rank = None if broken is None else broken.rank  # whose handler ran, while its tasks waited
         ranks = [
-            attrs.evolve(rank, advice=(*rank.advice, advice)) if any(task.ran for task in rank.tasks) else rank
+            attrs.evolve(rank, advice=(*rank.advice, advice))
+            if rank.rank == of_rank or any(task.ran for task in rank.tasks)
+            else rank
             for rank in ranks
         ]
     what = "" if broken is None else f"what ran was {broken.line}"
