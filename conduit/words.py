@@ -20,6 +20,11 @@ ANOTHER_RUN = (
 FOREIGN = ("trio.run received unrecognized yield message", "Task got bad yield: ")
 """How another run of Trio, and asyncio, refuse what a call of this package waits for, and each what the other does."""
 
+OF_ENDING = (
+    "the job has ended, and this rank's main with it: let this pass, as `except Exception:` does, or raise it again"
+)
+"""What is told by the exception that ends the ranks of a job which has ended."""
+
 _SHOWN = 40  # characters of a value that is part of an advice
 _SHORT = 3
 """Letters of a word that is like many names, and meant to be few of them."""

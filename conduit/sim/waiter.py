@@ -8,12 +8,18 @@ from typing import Protocol
 
 import trio
 
+from conduit.words import OF_ENDING
+
 
 class Ending(BaseException):
     """Raised out of every wait of a job that is ending; the job swallows it.
 
     Not an Exception, so that a program's `except Exception` does not keep it alive.
     """
+
+    def __str__(self) -> str:
+        """Return what is told to a program that catches it all the same."""
+        return OF_ENDING
 
 
 class Owner(Protocol):

@@ -19,6 +19,7 @@ import trio
 
 from conduit.contract.world import Told
 from conduit.wall import expulsion
+from conduit.words import OF_ENDING
 
 IDLE_NS = 5_000_000  # of polling in one idle stretch of Trio's loop
 BUSY_NS = 100_000  # between two polls while tasks keep Trio busy
@@ -30,6 +31,10 @@ class WallEnding(BaseException):
 
     Not an Exception, so that a program's `except Exception` does not keep it alive.
     """
+
+    def __str__(self) -> str:
+        """Return what is told to a program that catches it all the same."""
+        return OF_ENDING
 
 
 class Poller(Protocol):

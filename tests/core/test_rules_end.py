@@ -340,3 +340,24 @@ def test_E6_numbers_of_numpy_are_numbers(on_loggp):
         return ep.rank
 
     assert on_loggp.run(main, ranks=np.int64(3), seed=np.int32(4)).values == [0, 1, 2]
+
+
+def test_E3_what_ends_a_rank_says_so_to_a_program_that_catches_it(both_ways):
+    caught = []
+
+    async def main(ep):
+        await ep.attach()
+        if ep.rank == 1:
+            await ep.compute(1e-3)
+            raise LookupError("lost")
+        try:
+            await ep.block_until(lambda: False)
+        except BaseException as error:
+            caught.append(str(error))
+            raise
+
+    with pytest.raises(LookupError):
+        both_ways.run(main)
+    assert caught == [
+        "the job has ended, and this rank's main with it: let this pass, as `except Exception:` does, or raise it again"
+    ]
