@@ -7,7 +7,7 @@ import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
+from importlib.util import decode_source, find_spec
 from pathlib import Path
 from traceback import format_exception_only
 from types import CodeType, ModuleType, TracebackType
@@ -66,8 +66,7 @@ class ProgramFile:
                 f"my_{path.name}"
             )
         # What is shown of it is what runs, although the file may be edited meanwhile, or the program go elsewhere.
-        text = source.decode(errors="replace")
-        linecache.cache[str(path)] = (len(text), None, text.splitlines(keepends=True), str(path))
+        linecache.cache[str(path)] = (len(source), None, _lines(source), str(path))
         self._folder = path.absolute().parent
         self.api = _api(self.tree)
         self._is_script = any(isinstance(node, ast.If) and "__name__" in ast.dump(node.test) for node in self.tree.body)
@@ -257,6 +256,12 @@ def _begin(error: SyntaxError) -> tuple[int, int]:
     """Return where a part begins that is refused: its line, and its column in bytes."""
     before = (error.text or "")[: (error.offset or 1) - 1]
     return error.lineno or 0, len(before.encode())
+
+
+def _lines(source: bytes) -> list[str]:
+    """Return the lines of a program as tracebacks take them: those of Python's, each with its end."""
+    *whole, last = decode_source(source).split("\n")
+    return [f"{line}\n" for line in (*whole, *filter(None, [last]))]
 
 
 def _no_python(path: Path, error: SyntaxError | ValueError) -> str:

@@ -53,6 +53,7 @@ from conduit.errors import (
 from conduit.launch import interrupts, mpi4py_world, output, processes, standard_input, terminal, unawaited, uncalled
 from conduit.launch.complaints import complain, complain_of
 from conduit.launch.endings import ended
+from conduit.launch.errors import exit_status
 from conduit.launch.formatting import formatted
 from conduit.launch.process import ended_by
 from conduit.launch.registry import CONDUITS, FRONT_ENDS, Spec, installed, parse_spec
@@ -346,7 +347,8 @@ def _in_a_line(error: BaseException) -> str:
         case KeyboardInterrupt():
             return "interrupted"
         case SystemExit(code=code):
-            return f"exit with status {code or 0}"
+            said = "" if code is None or isinstance(code, int) else f": {code}".partition("\n")[0]
+            return f"exit with status {exit_status(error)}{said}"
         case BadRequest() | UnknownConduit() if not getattr(error, "__notes__", ()):
             return ""
     first = next(iter(str(error).splitlines()), "")

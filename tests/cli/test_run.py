@@ -549,6 +549,31 @@ def test_a_line_that_is_no_python_is_shown(run, tmp_path, source, message, marke
     assert err.splitlines() == [f"conduit run: {tmp_path / 'program.py'}, {message}", *marked]
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{}",
+        "{}\n",
+        "{}\r\n",
+        "# a line of two\x0c lines\n{}\n",
+        "# -*- coding: latin-1 -*-\n{}\n",
+        "\ufeff{}",
+    ],
+)
+def test_the_line_of_an_error_is_that_of_python(command, tmp_path, source):
+    latin = "latin-1" in source
+    path = tmp_path / "program.py"
+    body = 'async def main(ep):\n    await ep.compute("\xe4")'
+    path.write_bytes(source.format(body).encode("latin-1" if latin else "utf-8"))
+    _, _, err = command("run", str(path), "--conduit", "loggp")
+    number = 1 + source.count("\n", 0, source.index("{}")) + 1
+    assert err.splitlines()[1:4] == [
+        f'  File "{path}", line {number}, in main',
+        '    await ep.compute("\xe4")',
+        "          ^^^^^^^^^^^^^^^",
+    ]
+
+
 def test_bytes_that_are_no_python_have_no_line(command, tmp_path):
     (tmp_path / "program.py").write_bytes(b"\x7fELF\0\1")
     status, _, err = command("run", str(tmp_path / "program.py"))
@@ -779,6 +804,9 @@ def test_json_of_a_run(command, tmp_path):
         ("raise ValueError('no\\nmore')", 1, "ValueError: no"),
         ("await ep.block_until(lambda: False)", 1, "Deadlock: deadlock at "),
         ("ep.exit(3)", 3, "exit with status 3"),
+        ("raise SystemExit('no\\nmore')", "no\nmore", "exit with status 1: no"),
+        ("raise SystemExit([1, 2])", [1, 2], "exit with status 1: [1, 2]"),
+        ("raise SystemExit", None, "exit with status 0"),
         ("raise KeyboardInterrupt", 130, "interrupted"),
     ],
 )
