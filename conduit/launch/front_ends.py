@@ -92,18 +92,18 @@ def how_to_start(fronts: list[str], endpoint: Endpoint, error: BaseException) ->
             and imports_front(fronts[0], error)
         ):
             front = fronts[0]
-        if isinstance(front, str) and front in fronts and (written := run_of(front, endpoint, known)):
+        if isinstance(front, str) and front in fronts and (written := run_of(front, endpoint.size, known)):
             return f"conduit.run gives main an endpoint: write {written}"
     return ""
 
 
-def run_of(front: str, endpoint: Endpoint, known: Mapping[str, object]) -> str:
+def run_of(front: str, ranks: int, known: Mapping[str, object]) -> str:
     """Return what to write in the place of `conduit.run(main)` for a program of a front end, with what it imports."""
     for public in modules_of(front):
         if text := getattr(importlib.import_module(public), "_started", ""):
             above, _, last = public.rpartition(".")
             first = "" if last in known else f"`from {above} import {last}`, then "
-            return f"{first}`{text.format(endpoint.size)}`"
+            return f"{first}`{text.format(ranks)}`"
     return ""
 
 

@@ -6,8 +6,14 @@ import ast
 import atexit
 import inspect
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+
+from conduit.launch import front_ends, registry
+from conduit.launch.processes import DEFAULT_RANKS
+from conduit.launch.public import own_packages
+from conduit.launch.written_for import imports
 
 
 def install() -> None:
@@ -16,35 +22,53 @@ def install() -> None:
 
 
 def _tell() -> None:
-    main = getattr(sys.modules.get("__main__"), "main", None)
+    known = vars(sys.modules.get("__main__", object))
+    main = known.get("main")
     if not (inspect.isfunction(main) and inspect.iscoroutinefunction(main) and main.__module__ == "__main__"):
         return
     if hasattr(sys, "last_type") or sys.flags.interactive:
         return
     file = main.__code__.co_filename  # some Pythons have taken the script's __file__ away by now
     with suppress(OSError, SyntaxError, ValueError):  # it has been edited meanwhile
-        if is_unrun(ast.parse(Path(file).read_text(encoding="utf-8"))):
-            told = f"{file} defines main(ep), and nothing has run it"
+        given = _given(ast.parse(Path(file).read_text(encoding="utf-8")))
+        if given and (ways := _ways_to_run(file, given, known)):
             with suppress(OSError, ValueError, AttributeError):  # standard error is closed
-                print(f"{told}: `conduit run {file}`, or `conduit.run(main)` at its end", file=sys.stderr)
+                print(f"{file} defines main({given}), and nothing has run it: {ways} at its end", file=sys.stderr)
 
 
-def is_unrun(tree: ast.Module) -> bool:
-    """Say whether a file defines `async def main(ep, ...)` and does nothing but define: no call, no condition."""
-    for node in tree.body:
-        match node:
-            case ast.Import() | ast.ImportFrom() | ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
-                if getattr(node, "decorator_list", []):
-                    return False  # which may do anything with what it decorates
-            case ast.Expr(ast.Constant()):
-                pass
-            case ast.Assign() | ast.AnnAssign() if not any(isinstance(each, ast.Call) for each in ast.walk(node)):
-                pass
-            case _:
-                return False
+def _ways_to_run(file: str, given: str, known: Mapping[str, object]) -> str:
+    """Return how to run a program, "" where that is not known.
+
+    Args:
+        file: which.
+        given: its name for what main is given.
+        known: its global names.
+    """
+    command = f"`conduit run {file}`, or "
+    if given == "ep":
+        return command + ("" if "conduit" in known else "`import conduit`, then ") + "`conduit.run(main)`"
+    for front in registry.installed(registry.FRONT_ENDS):
+        if imports(known.values(), front) and front_ends.first_argument(front) == given:
+            return (command if known.get("api") == front else "") + front_ends.run_of(front, DEFAULT_RANKS, known)
+    return ""
+
+
+def _given(tree: ast.Module) -> str:
+    """Return what main is given in a file that defines `async def main(ep, ...)` and does nothing but define; else ""."""
     defined = [node for node in tree.body if isinstance(node, ast.AsyncFunctionDef) and node.name == "main"]
     given = [each.arg for node in defined for each in (*node.args.posonlyargs, *node.args.args)]
-    return given[:1] == ["ep"] and _imports(tree)
+    return given[0] if given and all(map(_only_defines, tree.body)) and _imports(tree) else ""
+
+
+def _only_defines(node: ast.stmt) -> bool:
+    match node:
+        case ast.Import() | ast.ImportFrom() | ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+            return not getattr(node, "decorator_list", [])  # which may do anything with what it decorates
+        case ast.Expr(ast.Constant()):
+            return True
+        case ast.Assign() | ast.AnnAssign():
+            return not any(isinstance(each, ast.Call) for each in ast.walk(node))
+    return False
 
 
 def _imports(tree: ast.Module) -> bool:
@@ -52,4 +76,5 @@ def _imports(tree: ast.Module) -> bool:
     names = [each.name for node in tree.body if isinstance(node, ast.Import) for each in node.names]
     names += [node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)]
     packages = {name.partition(".")[0] for name in names}
-    return "conduit" in packages and packages <= {"conduit", "numpy", "trio", *sys.stdlib_module_names}
+    own = {*own_packages()}
+    return bool(packages & own) and packages <= {*own, "numpy", "trio", *sys.stdlib_module_names}

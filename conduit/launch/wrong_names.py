@@ -331,7 +331,7 @@ def _perhaps_of(there: object, name: str, error: BaseException) -> str:
         return ""
     fronts, script = meant_fronts(fronts_with(name), error), script_of(error)
     remedies = {
-        each: f'put `api = "{each}"` at its top' if script is None else f"write {run_of(each, there, script)}"
+        each: f'put `api = "{each}"` at its top' if script is None else f"write {run_of(each, there.size, script)}"
         for each in fronts
     }
     return "".join(f"; if this is a program of {each}, {remedy}" for each, remedy in remedies.items())

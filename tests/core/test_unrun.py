@@ -17,18 +17,41 @@ def end_of(tmp_path, source, *words):
 
 
 @pytest.mark.parametrize(
-    "source",
+    ("source", "first"),
     [
-        MAIN,
-        "from conduit import BadRequest\nimport numpy as np\nN = 3\nasync def main(ep, *args): pass\nclass A: pass\n",
+        (MAIN, ""),
+        (
+            "from conduit import BadRequest\nimport numpy as np\nN = 3\nasync def main(ep, *args): pass\nclass A: pass\n",
+            "`import conduit`, then ",
+        ),
     ],
 )
-def test_a_script_that_runs_nothing_is_told(tmp_path, source):
+def test_a_script_that_runs_nothing_is_told(tmp_path, source, first):
     said = end_of(tmp_path, source)
     there = tmp_path / "prog.py" if str(tmp_path) in said else "prog.py"
     assert said == (
-        f"{there} defines main(ep), and nothing has run it: `conduit run {there}`, or `conduit.run(main)` at its end\n"
+        f"{there} defines main(ep), and nothing has run it: `conduit run {there}`, or {first}`conduit.run(main)` at its "
+        "end\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("source", "given", "run"),
+    [
+        ("from extended import Extended", "ep", "`import conduit`, then `conduit.run(main)`"),
+        ("from extended import upc", "t", "`upc.run(main, threads=2)`"),
+        ("from extended import shmem", "pe", "`shmem.run(main, pes=2)`"),
+        ("from conduits.mpi import MPI", "comm", "`MPI.run(main, ranks=2)`"),
+    ],
+)
+@pytest.mark.parametrize("api", [False, True])
+def test_a_script_of_a_layer_is_told(tmp_path, source, given, run, api):
+    front = source.split()[-1].lower()
+    api = api and front != "extended"
+    said = end_of(tmp_path, f"{source}\n{f'api = {front!r}' if api else ''}\nasync def main({given}): pass\n")
+    there = tmp_path / "prog.py" if str(tmp_path) in said else "prog.py"
+    command = f"`conduit run {there}`, or " if api or given == "ep" else ""
+    assert said == f"{there} defines main({given}), and nothing has run it: {command}{run} at its end\n"
 
 
 @pytest.mark.parametrize(
@@ -39,6 +62,8 @@ def test_a_script_that_runs_nothing_is_told(tmp_path, source):
         MAIN + "run = conduit.run\nkept = run(main)\n",
         MAIN + "import sys\nsys.exit(0)\n",
         "import conduit\nasync def main(comm): pass\n",
+        "from conduits.mpi import MPI\nasync def main(t): pass\n",
+        "from extended import upc\nasync def main(t): pass\nupc.run(main)\n",
         "import conduit\ndef main(ep): pass\n",
         "import conduit\nimport rich\nasync def main(ep): pass\n",
         "import conduit\ndef kept(f): return f\n@kept\nasync def main(ep): pass\n",
