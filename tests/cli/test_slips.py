@@ -1198,6 +1198,24 @@ def test_a_call_that_is_given_to_a_nursery_is_written_apart(shown, call, apart):
 
 
 @pytest.mark.parametrize(
+    ("call", "apart"),
+    [
+        ("x.put(1, 0, b'a')", "x.put, 1, 0, b'a'"),
+        ("x.get(1, 0, 8)", "x.get, 1, 0, 8"),
+        ("x.get(1, 0, out=bytearray(4))", "functools.partial(x.get, 1, 0, out=bytearray(4))"),
+        ("once(2)", "once, 2"),
+    ],
+)
+def test_so_is_one_that_is_awaited_where_it_is_given_to_a_nursery(shown, call, apart):
+    before = "async def once(n): return n\n    "
+    lines = shown(
+        f"import trio\n{EXTENDED}{before}async with trio.open_nursery() as n:\n        n.start_soon(await {call})"
+    )
+    assert f"  | give the function and its arguments apart, without awaiting it: `n.start_soon({apart})`" in lines
+    assert '    |   File "prog.py", line 7, in main' in lines
+
+
+@pytest.mark.parametrize(
     ("call", "takes"),
     [
         ("x.put, 1", "x.put takes (dest, offset, data)"),
