@@ -1100,6 +1100,50 @@ def test_what_programs_write_for_names_of_asyncio(shown, line, said):
         gc.collect()  # what was begun in it complains when it dies
 
 
+ONE_BY_ONE = (
+    "programs run on Trio, where nothing of asyncio works: write `{}` in its place, which makes one call after the "
+    "other; to make them at the same time, let each keep what it gets, in a list of main's, and start them in `async with "
+    "trio.open_nursery() as nursery:`"
+)
+BEGUN = (
+    "programs run on Trio, where nothing of asyncio works: write `handles = {}`, then `await x.wait_all(handles)` in "
+    "the place of `gather`"
+)
+GATHERED = {
+    "a, b = await asyncio.gather(x.get(0, 0, 8), x.get(1, 0, 8))": BEGUN.format(
+        "[await x.get_nb(0, 0, 8), await x.get_nb(1, 0, 8)]"
+    ),
+    "return await asyncio.gather(*[x.get_value(r, 0) for r in range(2)])": BEGUN.format(
+        "[await x.get_value_nb(r, 0) for r in range(2)]"
+    ),
+    "print(await asyncio.gather(*(x.get(r, 0, 8) for r in range(2))))": BEGUN.format(
+        "[await x.get_nb(r, 0, 8) for r in range(2)]"
+    ),
+    "for a in await asyncio.gather(one(1), x.get_value(0, 0)): pass": ONE_BY_ONE.format(
+        "[await one(1), await x.get_value(0, 0)]"
+    ),
+    "t = [one(1), one(2)]\n    a = await asyncio.gather(*t)": ONE_BY_ONE.format("[await each for each in t]"),
+    "await asyncio.gather(x.put(0, 0, b'a'), x.put(1, 0, b'a'))": at_once("x.put, 0, 0, b'a'"),
+    "for a in range(2): await asyncio.gather(x.barrier())": at_once("x.barrier"),
+}
+
+
+@pytest.mark.parametrize("body", GATHERED)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_the_results_of_asyncio_gather_are_kept_by_what_is_written_for_it(shown, body):
+    loop = asyncio.new_event_loop()  # as above
+    asyncio.set_event_loop(loop)
+    try:
+        lines = shown(f"import asyncio\nasync def one(n): return n\n{EXTENDED}{body}")
+        assert GATHERED[body] in lines
+        held = [each for each in lines if "never awaited" in each and "(*t)" not in body]  # those are in a variable
+        assert not held, "one advice, and no other beside it"
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
+        gc.collect()
+
+
 @pytest.mark.parametrize("call", ["asyncio.run(ep.poll())", "asyncio.run(ep.request_short(1 - ep.rank, h, 1))"])
 def test_asyncio_run_in_a_program_is_told_with_its_line_and_nothing_behind(tmp_path, call):
     (tmp_path / "prog.py").write_text(CORE + call)
