@@ -1102,8 +1102,8 @@ def test_what_programs_write_for_names_of_asyncio(shown, line, said):
 
 ONE_BY_ONE = (
     "programs run on Trio, where nothing of asyncio works: write `{}` in its place, which makes one call after the "
-    "other; to make them at the same time, let each keep what it gets, in a list of main's, and start them in `async with "
-    "trio.open_nursery() as nursery:`"
+    "other; to make them at the same time, let each keep what it gets, in a list of main's, and start them in `async "
+    "with trio.open_nursery() as nursery:`"
 )
 BEGUN = (
     "programs run on Trio, where nothing of asyncio works: write `handles = {}`, then `await x.wait_all(handles)` in "
