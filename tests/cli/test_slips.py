@@ -1617,6 +1617,13 @@ def test_a_message_of_mpi_with_another_tag_is_told(shown):
     assert not any("not handled" in line for line in lines)
 
 
+CROSSED = (
+    "each rank of the cycle waits in a send for the receive that another is to make after its own send: let one of "
+    "them receive first, or write `await comm.Sendrecv(...)` for the send and the receive, or write `request = await "
+    "comm.Isend(...)` in its place, then the receive, then `await request.Wait()`"
+)
+
+
 def test_messages_of_mpi_whose_senders_wait_are_told_once(shown):
     lines = shown(MPI + "b = np.zeros(1000000)\n    await comm.Send(b, dest=1 - comm.rank)")
     assert [line.partition(" since ")[0] for line in lines] == [
@@ -1626,6 +1633,7 @@ def test_messages_of_mpi_whose_senders_wait_are_told_once(shown):
         "about,",
         "rank 1: prog.py:7 in main: waits for MPI Send to rank 0, tag 0, on MPI_COMM_WORLD, which rank 0 must bring "
         "about,",
+        CROSSED,
     ]
 
 
@@ -1640,7 +1648,8 @@ def test_messages_of_mpi_whose_senders_wait_are_told_once(shown):
 )
 def test_messages_of_mpi_whose_senders_wait_in_other_calls_are_told_once(shown, call):
     lines = shown(MPI + "b = np.zeros(1000000)\n    " + call)
-    assert len(lines) == 4, lines
+    crossed = "Send(" in call or "Ssend(" in call
+    assert lines[4:] == [CROSSED] * crossed
     assert not any("not handled" in line for line in lines)
 
 
@@ -1650,14 +1659,36 @@ def test_a_message_of_mpi_besides_one_whose_sender_waits_is_told(shown):
         "await comm.Send(np.zeros(1000000), dest=1 - comm.rank, tag=5)"
     )
     asked = "tag 4, on MPI_COMM_WORLD, sent at prog.py:6: no receive asks for it"
-    assert lines[4:] == [f"    rank {rank}: 1 message from rank {1 - rank}, {asked}" for rank in range(2)]
+    assert lines[4:6] == [f"    rank {rank}: 1 message from rank {1 - rank}, {asked}" for rank in range(2)]
+    assert lines[6:] == [CROSSED]
 
 
 def test_messages_of_mpi_whose_senders_wait_are_told_once_of_many_ranks(shown):
     lines = shown(
         MPI + "b = np.zeros(1000000)\n    await comm.Send(b, dest=(comm.rank + 1) % comm.size)", "--ranks", "6"
     )
-    assert len(lines) == 3, lines
+    assert lines[3:] == [CROSSED]
+
+
+def test_a_large_message_of_mpi_to_oneself_is_told_what_to_do(shown):
+    lines = shown(MPI + "b = np.zeros(100000000)\n    await comm.Send(b, dest=comm.rank)")
+    assert lines[-1] == (
+        "a large message to oneself waits for its receive: write `request = await comm.Isend(...)` in its place, then "
+        "the receive, then `await request.Wait()`"
+    )
+
+
+def test_sends_of_mpi_that_others_are_asked_for_are_told_nothing_to_do(shown):
+    lines = shown(
+        MPI + "b = np.zeros(1000000)\n    if comm.rank == 0: await comm.Send(b, 1)\n    else: await comm.Recv(b, 0, 5)"
+    )
+    assert not any(each.startswith("each rank of the cycle") for each in lines)
+    before = (
+        "b, c = np.zeros((2, 1000000))\n    await comm.Irecv(c, 1 - comm.rank)\n    await comm.Send(b, 1 - comm.rank)"
+    )
+    lines = shown(MPI + before, "--time-limit", "300us")
+    assert lines[0].startswith("conduit run: time limit")
+    assert not any(each.startswith("each rank of the cycle") for each in lines)
 
 
 def test_other_counts_in_a_collective_call_of_mpi_are_told_what_to_do(shown):
