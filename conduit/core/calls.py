@@ -25,7 +25,7 @@ import numpy as np
 from conduit.core import to_await, written
 from conduit.core.arguments import shown
 from conduit.core.handlers import WAITS, code_of, describe
-from conduit.core.results import result_kind
+from conduit.core.results import result_kind, usual_kind
 from conduit.core.steps import steps_of
 from conduit.core.threads import is_elsewhere, where
 from conduit.errors import BadRequest, ConduitWarning
@@ -178,7 +178,7 @@ def _forgotten(unused: Guard, times: int = 1, write: str = "await {}") -> str:
         return f"`{name}` waits, and {to_await.NO_WAIT}, or `await` that call in the place of `ep.block_until`"
     made = written.call(code, lasti, _name(call))
     often = f" {times} times" if times > 1 else ""
-    gives = None if isinstance(call, str) else result_kind(call)
+    gives = None if isinstance(call, str) else usual_kind(call)
     return (
         f"{made} at {written.place(code, lasti)} was called{often} but never awaited, so it did nothing; "
         f"{to_await.instead(written.around(code, lasti), made, write, code=code, gives=gives)}"
@@ -275,7 +275,8 @@ def _of_result(error: AttributeError, coroutine: CoroutineType[Any, Any, Any]) -
                 called = each.value if isinstance(each, ast.Await) else None
                 if isinstance(called, ast.Call) and written.same(called.func, failed):
                     given = ", ".join(map(ast.unparse, [*called.args, *called.keywords]))
-                    of_array = kind is None and hasattr(np.ndarray, failed.attr)  # whose methods are not awaited
+                    # The methods of an array are not awaited.
+                    of_array = kind in (None, np.ndarray) and hasattr(np.ndarray, failed.attr)
                     return f"{'' if of_array else 'await '}(await {{}}).{failed.attr}({given})"
             return f"(await {{}}).{failed.attr}"
     return "await {}"

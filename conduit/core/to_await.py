@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from types import CodeType
 from typing import Any
 
+from conduit.core.array_tests import one_truth
 from conduit.core.handlers import WAITS
 
 _SHOWN = 90
@@ -93,9 +94,9 @@ def _in_lambda(function: ast.Lambda, outside: Sequence[ast.AST], call: ast.AST, 
         case ast.Call(func=ast.Attribute(attr="block_until"), args=[first, *_]) if first is function:
             if gives is type(None) and function.body is call:  # in a loop it would be made for ever
                 return f"{NO_WAIT}, or write `await {ast.unparse(call)}` in its place"
-            test = _Awaiting(call).visit(function.body)
+            test, besides = one_truth(_Awaiting(call).visit(function.body), call, gives)
             loop = ast.unparse(ast.UnaryOp(ast.Not(), test))
-            return f"{NO_WAIT}, or write a loop in its place, `while {loop}: pass`"
+            return f"{NO_WAIT}, or write a loop in its place, `while {loop}: pass`{besides}"
         case ast.Call(func=ast.Name(id="map"), args=[first, given]) if first is function and len(_names(function)) == 1:
             body = _Awaiting(call).visit(function.body)
             (name,) = _names(function)

@@ -14,6 +14,7 @@ from conduit.core import written
 from conduit.core.handlers import WAITS
 from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError
+from conduit.launch.gathered import gathered
 from conduit.launch.hidden import hiding
 from conduit.launch.misuse import misuse
 from conduit.launch.misused_arguments import (
@@ -137,6 +138,8 @@ def _asyncio(error: BaseException) -> str:
     if failed is not None:
         words += [node.attr for node in ast.walk(failed.tree) if isinstance(node, ast.Attribute)]
         words += [node.id for node in ast.walk(failed.tree) if isinstance(node, ast.Name)]
+    if "gather" in words and (results := gathered(failed)):
+        return _ASYNCIO + results
     nodes = [] if failed is None else [node for node in ast.walk(failed.tree) if isinstance(node, ast.Call)]
     started = next((apart(node) for node in nodes if failed and failed.function(node)), "ep.poll")
     return _ASYNCIO + next((_OTHERWISE[word].format(started) for word in words if word in _OTHERWISE), _WAITING)

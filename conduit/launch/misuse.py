@@ -14,7 +14,14 @@ import numpy as np
 
 from conduit.core import written
 from conduit.core.results import result_kind
-from conduit.launch.misused_arguments import STARTED, of_generator, of_started, wrong_count, wrong_keyword
+from conduit.launch.misused_arguments import (
+    STARTED,
+    of_awaited_start,
+    of_generator,
+    of_started,
+    wrong_count,
+    wrong_keyword,
+)
 from conduit.launch.program_node import UNKNOWN, ProgramNode, as_called, name_of, program_node, source_of
 from conduit.launch.result import Result
 from conduit.words import is_a
@@ -69,7 +76,7 @@ def misuse(error: TypeError, ours: Callable[[object], bool]) -> str:
     if "await" in text:
         return _awaited(failed, failed.tree.value if isinstance(failed.tree, ast.Await) else failed.tree)
     if "object is not callable" in text and isinstance(failed.tree, ast.Call):
-        return _called(failed, failed.tree.func)
+        return of_awaited_start(failed.tree) or _called(failed, failed.tree.func)
     if text == "'int' object is not iterable":
         return _counted(failed, failed.tree.iter if isinstance(failed.tree, ast.For) else failed.tree)
     if "str" in text and (found_ := _word_of_the_command_line(failed)):

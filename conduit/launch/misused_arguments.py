@@ -104,6 +104,16 @@ def of_started(tree: ast.AST) -> str:
     return ""
 
 
+def of_awaited_start(tree: ast.AST) -> str:
+    """Say how a call is given to a nursery that was given what the call gives; "" for other expressions."""
+    match tree:
+        case ast.Call(
+            func=ast.Attribute(attr="start_soon") as function, args=[ast.Await(value=ast.Call() as made), *rest]
+        ):
+            return of_started(ast.Call(function, [made, *rest], [])).replace("calling", "awaiting", 1)
+    return ""
+
+
 def apart(made: ast.Call) -> str:
     """Return a call's function and its arguments as Trio wants them, which calls the function itself."""
     words = ", ".join(map(ast.unparse, [made.func, *made.args, *made.keywords]))

@@ -1100,6 +1100,50 @@ def test_what_programs_write_for_names_of_asyncio(shown, line, said):
         gc.collect()  # what was begun in it complains when it dies
 
 
+ONE_BY_ONE = (
+    "programs run on Trio, where nothing of asyncio works: write `{}` in its place, which makes one call after the "
+    "other; to make them at the same time, let each keep what it gets, in a list of main's, and start them in `async "
+    "with trio.open_nursery() as nursery:`"
+)
+BEGUN = (
+    "programs run on Trio, where nothing of asyncio works: write `handles = {}`, then `await x.wait_all(handles)` in "
+    "the place of `gather`"
+)
+GATHERED = {
+    "a, b = await asyncio.gather(x.get(0, 0, 8), x.get(1, 0, 8))": BEGUN.format(
+        "[await x.get_nb(0, 0, 8), await x.get_nb(1, 0, 8)]"
+    ),
+    "return await asyncio.gather(*[x.get_value(r, 0) for r in range(2)])": BEGUN.format(
+        "[await x.get_value_nb(r, 0) for r in range(2)]"
+    ),
+    "print(await asyncio.gather(*(x.get(r, 0, 8) for r in range(2))))": BEGUN.format(
+        "[await x.get_nb(r, 0, 8) for r in range(2)]"
+    ),
+    "for a in await asyncio.gather(one(1), x.get_value(0, 0)): pass": ONE_BY_ONE.format(
+        "[await one(1), await x.get_value(0, 0)]"
+    ),
+    "t = [one(1), one(2)]\n    a = await asyncio.gather(*t)": ONE_BY_ONE.format("[await each for each in t]"),
+    "await asyncio.gather(x.put(0, 0, b'a'), x.put(1, 0, b'a'))": at_once("x.put, 0, 0, b'a'"),
+    "for a in range(2): await asyncio.gather(x.barrier())": at_once("x.barrier"),
+}
+
+
+@pytest.mark.parametrize("body", GATHERED)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_the_results_of_asyncio_gather_are_kept_by_what_is_written_for_it(shown, body):
+    loop = asyncio.new_event_loop()  # as above
+    asyncio.set_event_loop(loop)
+    try:
+        lines = shown(f"import asyncio\nasync def one(n): return n\n{EXTENDED}{body}")
+        assert GATHERED[body] in lines
+        held = [each for each in lines if "never awaited" in each and "(*t)" not in body]  # those are in a variable
+        assert not held, "one advice, and no other beside it"
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
+        gc.collect()
+
+
 @pytest.mark.parametrize("call", ["asyncio.run(ep.poll())", "asyncio.run(ep.request_short(1 - ep.rank, h, 1))"])
 def test_asyncio_run_in_a_program_is_told_with_its_line_and_nothing_behind(tmp_path, call):
     (tmp_path / "prog.py").write_text(CORE + call)
@@ -1195,6 +1239,24 @@ def test_a_call_that_is_given_to_a_nursery_is_written_apart(shown, call, apart):
         "    +------------------------------------",
     ]
     assert lines[4].startswith("  | raised by rank ")
+
+
+@pytest.mark.parametrize(
+    ("call", "apart"),
+    [
+        ("x.put(1, 0, b'a')", "x.put, 1, 0, b'a'"),
+        ("x.get(1, 0, 8)", "x.get, 1, 0, 8"),
+        ("x.get(1, 0, out=bytearray(4))", "functools.partial(x.get, 1, 0, out=bytearray(4))"),
+        ("once(2)", "once, 2"),
+    ],
+)
+def test_so_is_one_that_is_awaited_where_it_is_given_to_a_nursery(shown, call, apart):
+    before = "async def once(n): return n\n    "
+    lines = shown(
+        f"import trio\n{EXTENDED}{before}async with trio.open_nursery() as n:\n        n.start_soon(await {call})"
+    )
+    assert f"  | give the function and its arguments apart, without awaiting it: `n.start_soon({apart})`" in lines
+    assert '    |   File "prog.py", line 7, in main' in lines
 
 
 @pytest.mark.parametrize(
@@ -1555,6 +1617,13 @@ def test_a_message_of_mpi_with_another_tag_is_told(shown):
     assert not any("not handled" in line for line in lines)
 
 
+CROSSED = (
+    "each rank of the cycle waits in a send for the receive that another is to make after its own send: let one of "
+    "them receive first, or write `await comm.Sendrecv(...)` for the send and the receive, or write `request = await "
+    "comm.Isend(...)` in its place, then the receive, then `await request.Wait()`"
+)
+
+
 def test_messages_of_mpi_whose_senders_wait_are_told_once(shown):
     lines = shown(MPI + "b = np.zeros(1000000)\n    await comm.Send(b, dest=1 - comm.rank)")
     assert [line.partition(" since ")[0] for line in lines] == [
@@ -1564,6 +1633,7 @@ def test_messages_of_mpi_whose_senders_wait_are_told_once(shown):
         "about,",
         "rank 1: prog.py:7 in main: waits for MPI Send to rank 0, tag 0, on MPI_COMM_WORLD, which rank 0 must bring "
         "about,",
+        CROSSED,
     ]
 
 
@@ -1578,7 +1648,8 @@ def test_messages_of_mpi_whose_senders_wait_are_told_once(shown):
 )
 def test_messages_of_mpi_whose_senders_wait_in_other_calls_are_told_once(shown, call):
     lines = shown(MPI + "b = np.zeros(1000000)\n    " + call)
-    assert len(lines) == 4, lines
+    crossed = "Send(" in call or "Ssend(" in call
+    assert lines[4:] == [CROSSED] * crossed
     assert not any("not handled" in line for line in lines)
 
 
@@ -1588,14 +1659,36 @@ def test_a_message_of_mpi_besides_one_whose_sender_waits_is_told(shown):
         "await comm.Send(np.zeros(1000000), dest=1 - comm.rank, tag=5)"
     )
     asked = "tag 4, on MPI_COMM_WORLD, sent at prog.py:6: no receive asks for it"
-    assert lines[4:] == [f"    rank {rank}: 1 message from rank {1 - rank}, {asked}" for rank in range(2)]
+    assert lines[4:6] == [f"    rank {rank}: 1 message from rank {1 - rank}, {asked}" for rank in range(2)]
+    assert lines[6:] == [CROSSED]
 
 
 def test_messages_of_mpi_whose_senders_wait_are_told_once_of_many_ranks(shown):
     lines = shown(
         MPI + "b = np.zeros(1000000)\n    await comm.Send(b, dest=(comm.rank + 1) % comm.size)", "--ranks", "6"
     )
-    assert len(lines) == 3, lines
+    assert lines[3:] == [CROSSED]
+
+
+def test_a_large_message_of_mpi_to_oneself_is_told_what_to_do(shown):
+    lines = shown(MPI + "b = np.zeros(100000000)\n    await comm.Send(b, dest=comm.rank)")
+    assert lines[-1] == (
+        "a large message to oneself waits for its receive: write `request = await comm.Isend(...)` in its place, then "
+        "the receive, then `await request.Wait()`"
+    )
+
+
+def test_sends_of_mpi_that_others_are_asked_for_are_told_nothing_to_do(shown):
+    lines = shown(
+        MPI + "b = np.zeros(1000000)\n    if comm.rank == 0: await comm.Send(b, 1)\n    else: await comm.Recv(b, 0, 5)"
+    )
+    assert not any(each.startswith("each rank of the cycle") for each in lines)
+    before = (
+        "b, c = np.zeros((2, 1000000))\n    await comm.Irecv(c, 1 - comm.rank)\n    await comm.Send(b, 1 - comm.rank)"
+    )
+    lines = shown(MPI + before, "--time-limit", "300us")
+    assert lines[0].startswith("conduit run: time limit")
+    assert not any(each.startswith("each rank of the cycle") for each in lines)
 
 
 def test_other_counts_in_a_collective_call_of_mpi_are_told_what_to_do(shown):

@@ -72,6 +72,28 @@ UNAWAITED = {
         "write a loop in its place, `while not await x.get_value(0, 0): pass`"
     ),
     **{
+        f"{EXTENDED}await ep.block_until(lambda: {call}{given})": (
+            "conduit.errors.BadRequest: " * given.startswith((" == 3", " == b"))  # which any coroutine can be asked
+            + NEVER.format(call, 4)
+            + "a predicate cannot wait: let it look at what this rank has, as ep.segment or what a handler has kept, "
+            f"or write a loop in its place, {loop}"
+        )
+        for call, given, loop in [
+            ("x.get(0, 0, 8)", "", "`while not await x.get_value(0, 0, 8): pass`"),
+            ("x.get(0, 0, 8)", " == 3", "`while not await x.get_value(0, 0, 8) == 3: pass`"),
+            ("x.get(0, 0, 2)", " == b'ab'", "`while not bytes(await x.get(0, 0, 2)) == b'ab': pass`"),
+            ("x.get(0, 0, 9)", " == 3", "`while not (await x.get(0, 0, 9) == 3).all(): pass`, or with `.any()`"),
+            ("x.get(0, 0, 9)", "", "`while not (await x.get(0, 0, 9)).all(): pass`, or with `.any()`"),
+            ("x.get(0, 0, 9)", "[0] == 3", "`while not (await x.get(0, 0, 9))[0] == 3: pass`"),
+            (
+                "x.get(0, 0, 8)",
+                " == ep.segment[:8]",
+                "`while not (await x.get(0, 0, 8) == ep.segment[:8]).all(): pass`, or with `.any()`",
+            ),
+            ("x.get(0, 0, out=ep.segment[:9])", "", "`while not await x.get(0, 0, out=ep.segment[:9]): pass`"),
+        ]
+    },
+    **{
         f"{EXTENDED}await ep.block_until({call})": (
             f"`{call.partition('.')[2]}` waits, and a predicate cannot wait: let it look at what this rank has, as "
             "ep.segment or what a handler has kept, or `await` that call in the place of `ep.block_until`"
@@ -169,6 +191,12 @@ def test_a_script_is_told_of_such_a_call_once(capsys):
             "await ep.block_until(lambda: await x.get_value(0, 0))",
             "a predicate cannot wait: let it look at what this rank has, as ep.segment or what a handler has kept, or "
             "write a loop in its place, `while not await x.get_value(0, 0): pass`",
+        ),
+        (
+            "await ep.block_until(lambda: await x.get(0, 0, 16) == 3)",
+            "a predicate cannot wait: let it look at what this rank has, as ep.segment or what a handler has kept, or "
+            "write a loop in its place, `while not await x.get(0, 0, 16) == 3: pass`; end it with `.all()` where that "
+            "gives an array",
         ),
     ],
 )

@@ -104,6 +104,10 @@ class Told(Protocol):
         """Say that waits of their senders tell of so many messages that this rank has not handled."""
         ...
 
+    def advise(self, text: str) -> None:
+        """Say what to do about that, at the end of the report."""
+        ...
+
     def part(
         self,
         name: str,
