@@ -54,7 +54,7 @@ def _ways_to_run(file: str, given: str, known: Mapping[str, object]) -> str:
 
 
 def _given(tree: ast.Module) -> str:
-    """Return what main is given in a file that defines `async def main(ep, ...)` and does nothing but define; else ""."""
+    """Return what main is given in a file that does nothing but define it, `async def main(ep, ...)`; else ""."""
     defined = [node for node in tree.body if isinstance(node, ast.AsyncFunctionDef) and node.name == "main"]
     given = [each.arg for node in defined for each in (*node.args.posonlyargs, *node.args.args)]
     return given[0] if given and all(map(_only_defines, tree.body)) and _imports(tree) else ""

@@ -13,6 +13,7 @@ from types import ModuleType
 import attrs
 import numpy as np
 
+from conduit.core import written
 from conduit.core.endpoint import Endpoint
 from conduit.core.steps import steps_of
 from conduit.launch.front_ends import (
@@ -118,7 +119,28 @@ def of_bare_name(name: str, error: BaseException) -> str:
         with suppress(Exception):  # out of a property, while the report of another error is made
             if not name.startswith("_") and hasattr(value, name):
                 return f"{name} is of {variable}: write `{use(variable, type(value), name)}`"
-    return _of_a_library(name, error) if _OF_A_LIBRARY.match(name) else _not_imported(name)
+    if _OF_A_LIBRARY.match(name):
+        return _of_a_library(name, error)
+    return _in_an_imported_module(name, error) or _not_imported(name)
+
+
+def _in_an_imported_module(name: str, error: BaseException) -> str:
+    """Say how to import what a line takes of a name, `MPI.SUM`, where a module that the program knows has it; else ""."""
+    step = steps_of(error)[-1]
+    wanted = {
+        each.attr
+        for each in written.nodes(step.tb_frame.f_code)
+        if isinstance(each, ast.Attribute)
+        and isinstance(each.value, ast.Name)
+        and (each.value.id, each.lineno) == (name, step.tb_lineno)
+    }
+    known = {getattr(value, "__module__", None) or "" for value in step.tb_frame.f_globals.values()}
+    for module in public_modules():
+        names = getattr(importlib.import_module(module), "__all__", ())
+        given = [each for each in sorted(wanted) if each in names]
+        if given and any(f"{each}.".startswith(f"{module}.") for each in known):
+            return f"write `from {module} import {given[0]}` at the top, and `{given[0]}` in its place"
+    return ""
 
 
 def elsewhere(package: str, name: str) -> str:

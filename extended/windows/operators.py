@@ -89,7 +89,10 @@ def operator(call: str, op: Any) -> AccumulateOp:
                 f"{call}: op is of mpi4py itself; write `from extended.windows import SUM`, and op=SUM; there are "
                 f"{names}"
             )
-        raise conduit.BadRequest(f"{call}: op={shown(op)} is no operation of extended.windows; give one of {names}")
+        raise conduit.BadRequest(
+            f"{call}: op={shown(op)} is no operation of extended.windows; give one of {names}, as by `from "
+            "extended.windows import SUM`"
+        )
     return op
 
 

@@ -322,3 +322,15 @@ def test_a_segment_that_is_shorter_than_a_slice_of_it_is_told(tmp_path, bound):
         "ep.segment has 100 bytes, fewer than 2048: ask for more, as by `conduit run --segment 2048`, in a script by "
         "`conduit.run(main, segment=2048)`"
     )
+
+
+@pytest.mark.parametrize(
+    ("top", "line", "told"),
+    [
+        ("from extended.windows import Win", "MPI.SUM", "`from extended.windows import SUM` at the top, and `SUM`"),
+        ("from extended import upc", "MPI.SUM", "`from conduits.mpi import MPI` at the top"),
+        ("from extended.windows import Win", "MPI.Nothing", "`from conduits.mpi import MPI` at the top"),
+    ],
+)
+def test_a_name_of_another_interface_is_told_where_the_program_has_its_like(shown, top, line, told):
+    assert f"write {told}" in shown(f"{top}\n\nasync def main(ep):\n    print({line})\n").splitlines()[-1]

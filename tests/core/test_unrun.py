@@ -21,7 +21,8 @@ def end_of(tmp_path, source, *words):
     [
         (MAIN, ""),
         (
-            "from conduit import BadRequest\nimport numpy as np\nN = 3\nasync def main(ep, *args): pass\nclass A: pass\n",
+            "from conduit import BadRequest\nimport numpy as np\nN = 3\nasync def main(ep, *args): pass\n"
+            "class A: pass\n",
             "`import conduit`, then ",
         ),
     ],
@@ -30,8 +31,8 @@ def test_a_script_that_runs_nothing_is_told(tmp_path, source, first):
     said = end_of(tmp_path, source)
     there = tmp_path / "prog.py" if str(tmp_path) in said else "prog.py"
     assert said == (
-        f"{there} defines main(ep), and nothing has run it: `conduit run {there}`, or {first}`conduit.run(main)` at its "
-        "end\n"
+        f"{there} defines main(ep), and nothing has run it: `conduit run {there}`, or {first}`conduit.run(main)` at "
+        "its end\n"
     )
 
 
