@@ -912,7 +912,7 @@ def test_a_program_in_a_package_is_told_how_it_runs(command, tmp_path, monkeypat
     alone = "a program is a file of no package: write `from module import name`, without the dot"
     assert alone in command("run", "alone.py").err.splitlines()
     assert command("run", "-m", "pkg.prog").err == (
-        "conduit run: has no option -m; see conduit run --help; a program is a file: write one with `from "
+        "conduit run: there is no option -m; see conduit run --help; a program is a file: write one with `from "
         "package.module import main`, and run that\n"
     )
 
