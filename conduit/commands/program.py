@@ -5,9 +5,11 @@ import inspect
 import linecache
 import sys
 import sysconfig
+import tokenize
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from traceback import format_exception_only
 from types import CodeType, ModuleType, TracebackType
@@ -66,8 +68,8 @@ class ProgramFile:
                 f"my_{path.name}"
             )
         # What is shown of it is what runs, although the file may be edited meanwhile, or the program go elsewhere.
-        text = source.decode(errors="replace")
-        linecache.cache[str(path)] = (len(text), None, text.splitlines(keepends=True), str(path))
+        lines = _lines(source)
+        linecache.cache[str(path)] = (len(source), None, lines, str(path))
         self._folder = path.absolute().parent
         self.api = _api(self.tree)
         self._is_script = any(isinstance(node, ast.If) and "__name__" in ast.dump(node.test) for node in self.tree.body)
@@ -204,6 +206,15 @@ def _read(path: Path) -> bytes:
             f"{path} is no program; if it holds results, conduit compare --from {path} --out FOLDER draws them"
         )
     return source
+
+
+def _lines(source: bytes) -> list[str]:
+    """Return the lines of a file as Python counts and marks them: in the encoding it names, each with its end."""
+    encoding, _ = tokenize.detect_encoding(BytesIO(source).readline)
+    lines = list(TextIOWrapper(BytesIO(source), encoding, errors="replace"))
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += "\n"  # without it carets of that line stand a column too far to the right
+    return lines
 
 
 def _meant(path: Path) -> Path | None:
