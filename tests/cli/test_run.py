@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import textwrap
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -549,6 +550,27 @@ def test_a_line_that_is_no_python_is_shown(run, tmp_path, source, message, marke
     assert err.splitlines() == [f"conduit run: {tmp_path / 'program.py'}, {message}", *marked]
 
 
+@pytest.mark.parametrize(
+    ("source", "line", "marked"),
+    [
+        (b"async def main(ep):\n    ep.foo(3)", 2, ["    ep.foo(3)", "    ^^^^^^"]),
+        (b"async def main(ep):\r\n    ep.foo(3)\r\n", 2, ["    ep.foo(3)", "    ^^^^^^"]),
+        (b"# page \x0c two\nasync def main(ep):\n    ep.foo(3)\n", 3, ["    ep.foo(3)", "    ^^^^^^"]),
+        (
+            b"# coding: latin-1\nasync def main(ep):\n    '\xe9'; ep.foo(3)\n",
+            3,
+            ["    '\xe9'; ep.foo(3)", 9 * " " + 6 * "^"],
+        ),
+        (b"\xef\xbb\xbfasync def main(ep): ep.foo(3)", 1, ["    async def main(ep): ep.foo(3)", 24 * " " + 6 * "^"]),
+    ],
+    ids=["no end", "two characters at ends", "form feed", "encoding", "byte order mark"],
+)
+def test_the_line_of_an_error_is_marked_as_python_does(command, tmp_path, source, line, marked):
+    path = tmp_path / "program.py"
+    path.write_bytes(source)
+    assert command("run", str(path)).err.splitlines()[1:4] == [f'  File "{path}", line {line}, in main', *marked]
+
+
 def test_bytes_that_are_no_python_have_no_line(command, tmp_path):
     (tmp_path / "program.py").write_bytes(b"\x7fELF\0\1")
     status, _, err = command("run", str(tmp_path / "program.py"))
@@ -779,6 +801,10 @@ def test_json_of_a_run(command, tmp_path):
         ("raise ValueError('no\\nmore')", 1, "ValueError: no"),
         ("await ep.block_until(lambda: False)", 1, "Deadlock: deadlock at "),
         ("ep.exit(3)", 3, "exit with status 3"),
+        ("raise SystemExit", None, "exit with status 0"),
+        ("raise SystemExit(True)", True, "exit with status 1"),
+        ("raise SystemExit('no\\nmore')", "no\nmore", "exit with status 1: no"),
+        ("raise SystemExit('')", "", "exit with status 1"),
         ("raise KeyboardInterrupt", 130, "interrupted"),
     ],
 )
@@ -793,12 +819,23 @@ def test_json_of_a_run_that_fails_says_so(command, tmp_path, body, expected, err
         status = exit.code
     assert status == expected
     found, *_ = json.loads(out.read_text())
-    assert found["error"].startswith(error)
+    assert found["error"].startswith(error) if error.endswith(" ") else found["error"] == error
     assert (found["conduit"], found["options"]["slots"], found["seed"]) == ("loggp:slots=2", 2, 0)
     assert found["ranks"] == 2
     if len(json.loads(out.read_text())) == 1:  # the program went on to no other conduit
         with pytest.raises(BadRequest, match="holds no results"):
             read_results(out)
+
+
+@pytest.mark.parametrize("body", ["1 / 0", "ep.exit(1)", "while True: await ep.block_until(lambda: False)"])
+@pytest.mark.parametrize("conduit", ["loggp", "sci:torus=4x2"])
+def test_json_of_a_run_that_fails_says_how_many_ranks_it_had_by_default(command, tmp_path, body, conduit):
+    path, out = tmp_path / "prog.py", tmp_path / "out.json"
+    path.write_text(f"async def main(ep):\n    {body}\n")
+    with suppress(SystemExit):
+        command("run", str(path), "--conduit", conduit, "--json", str(out))
+    (found,) = json.loads(out.read_text())
+    assert found["ranks"] == 2
 
 
 def test_json_keeps_what_ran_before_a_failure(command, tmp_path):
