@@ -12,8 +12,15 @@ import trio
 class Ending(BaseException):
     """Raised out of every wait of a job that is ending; the job swallows it.
 
-    Not an Exception, so that a program's `except Exception` does not keep it alive.
+    Not an Exception, so that a program's `except Exception` does not keep it alive.  Who catches all and prints it
+    reads what to do.
     """
+
+    def __str__(self) -> str:
+        return (
+            "the job is ending, and what has ended it is told when all ranks have left; raise this again by `raise`, "
+            "or write `except Exception`, which lets it through"
+        )
 
 
 class Owner(Protocol):
