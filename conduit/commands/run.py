@@ -53,7 +53,7 @@ from conduit.errors import (
 from conduit.launch import interrupts, mpi4py_world, output, processes, standard_input, terminal, unawaited, uncalled
 from conduit.launch.complaints import complain, complain_of
 from conduit.launch.endings import ended
-from conduit.launch.errors import exit_status
+from conduit.launch.fitting import check_fits
 from conduit.launch.formatting import formatted
 from conduit.launch.process import ended_by
 from conduit.launch.registry import CONDUITS, FRONT_ENDS, Spec, installed, parse_spec
@@ -176,6 +176,12 @@ def run(
         file=file, runner=runner, args=args, settings=settings, specs=specs, part=part, json=json,
         full_report=full_report, stats=stats, whole_traceback=traceback,
     )  # fmt: skip
+    if len(specs) > 1 and not part:
+        for spec in specs:  # before the first one runs
+            check_fits(
+                spec, ranks=ranks, ranks_per_host=ranks_per_host, segment=segment, time_limit=time_limit,
+                stall_limit=stall_limit,
+            )  # fmt: skip
     return _Series(asked, reported).run(trace)
 
 
@@ -347,12 +353,25 @@ def _in_a_line(error: BaseException) -> str:
         case KeyboardInterrupt():
             return "interrupted"
         case SystemExit(code=code):
-            said = "" if code is None or isinstance(code, int) else f": {code}".partition("\n")[0]
-            return f"exit with status {exit_status(error)}{said}"
+            return _exit_in_a_line(code)
         case BadRequest() | UnknownConduit() if not getattr(error, "__notes__", ()):
             return ""
     first = next(iter(str(error).splitlines()), "")
     return f"{type(error).__name__}: {first}" if first else type(error).__name__
+
+
+def _exit_in_a_line(code: object) -> str:
+    """Return the same of a `SystemExit`: with text, which Python prints, its status is 1."""
+    if code is None or isinstance(code, int):
+        return f"exit with status {int(code or 0)}"
+    first = next(iter(str(code).splitlines()), "")
+    return f"exit with status 1: {first}" if first else "exit with status 1"
+
+
+def _ranks(file: ProgramFile, spec: Spec, asked: int | None) -> int:
+    """Return how many ranks a job had that has not come to its end, or was to have."""
+    begun = file.progress.endpoints
+    return asked or processes.announced(spec) or (begun[0].size if begun else processes.DEFAULT_RANKS)
 
 
 def _failed(
@@ -365,7 +384,7 @@ def _failed(
         "version": package_version(),
         "conduit": spec.text,
         "options": spec.in_effect,
-        "ranks": settings["ranks"],
+        "ranks": _ranks(file, spec, settings["ranks"]),
         "seed": settings["seed"],
         "segment": settings["segment"],
         "error": error,

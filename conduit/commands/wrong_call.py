@@ -109,10 +109,10 @@ def _text(error: CycloptsError) -> tuple[str, str]:
             name = "--ranks" if word in _RANKS else _SHORT.get(word, "")
             if name not in known and "--conduit" in known and (text := _of_a_conduit(word, error)):
                 return text
-            return f"has no option {word}{f' (did you mean {name}?)' if name in known else like(word, known)}", ""
+            return f"there is no option {word}{f' (did you mean {name}?)' if name in known else like(word, known)}", ""
         case UnusedCliTokensError():
             word = (error.unused_tokens or [""])[0]
-            return f"takes no argument '{word}'", _option_for(error, word)
+            return f"the command takes no argument '{word}'", _option_for(error, word)
         case RepeatArgumentError():
             return f"{error.token.keyword} is given twice", "give it once"
         case MissingArgumentError() if error.argument is not None:

@@ -113,8 +113,8 @@ class ProcessJob:
         output.speak(processes.rank)
         if ranks is not None and ranks != processes.size:
             raise BadRequest(
-                f"run: ranks={ranks}, but {processes.size} processes were started, and each is a rank; leave ranks out "
-                "or start as many"
+                f"run: {ranks} ranks are asked for, but {processes.size} processes were started, and each is a rank; "
+                "leave the number out, or start as many"
             )
         found = processes.hosts
         each = [found.count(host) for host in dict.fromkeys(found)]

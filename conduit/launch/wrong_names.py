@@ -125,7 +125,7 @@ def of_bare_name(name: str, error: BaseException) -> str:
 
 
 def _in_an_imported_module(name: str, error: BaseException) -> str:
-    """Say how to import what a line takes of a name, `MPI.SUM`, where a module that the program knows has it; else ""."""
+    """Say how to import what a line takes of a name, as `MPI.SUM`, of a module that the program knows; else ""."""
     step = steps_of(error)[-1]
     wanted = {
         each.attr

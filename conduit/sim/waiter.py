@@ -14,7 +14,8 @@ from conduit.words import OF_ENDING
 class Ending(BaseException):
     """Raised out of every wait of a job that is ending; the job swallows it.
 
-    Not an Exception, so that a program's `except Exception` does not keep it alive.
+    Not an Exception, so that a program's `except Exception` does not keep it alive.  Who catches all and prints it
+    reads what to do.
     """
 
     def __str__(self) -> str:

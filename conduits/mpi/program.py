@@ -91,6 +91,10 @@ def _options(library: Any, options: dict[str, Any]) -> dict[str, Any]:
         raise conduit.BadRequest(
             f"MPI.run: library={library!r} is no text; give 'scampi', 'sunmpi', 'start' or 'mpi4py'"
         )
+    if library.strip().startswith("mpi:library="):  # how a network is chosen elsewhere
+        name, _, rest = library.strip().removeprefix("mpi:library=").partition(",")
+        written = f"{name}:{rest}" if rest else name
+        raise conduit.BadRequest(f'MPI.run: library={library!r} is a spec of conduits; write library="{written}"')
     name, _, rest = library.partition(":")
     return {**options, "conduit": f"mpi:library={name.strip()}" + (f",{rest}" if rest.strip() else "")}
 

@@ -22,6 +22,13 @@ LOCKS = "shmem "
 """What the names of locks begin with; number of the allocation and bytes from its start follow."""
 _ACQUIRE, _RELEASE = "lock.acquire", "lock.release"
 _LOCK_TYPE = np.dtype("i8")
+_OF_CALLS = {
+    "pe.set_lock": "`await lock.acquire()`, or `async with lock:`",
+    "pe.test_lock": "`await lock.acquire(blocking=False)`, which says whether it has taken it",
+    "pe.clear_lock": "`await lock.release()`",
+    "pe.del_lock": "nothing in its place: it goes with the job",
+}
+"""What is written of a `ShmemLock` in the place of calls of a symmetric lock."""
 
 
 class ShmemLocks(Base, ShmemAllocation):
@@ -31,6 +38,10 @@ class ShmemLocks(Base, ShmemAllocation):
     """
 
     def _lock(self, call: str, lock: Any) -> extended.Lock:
+        if isinstance(lock, ShmemLock):
+            raise conduit.BadRequest(
+                f"{call}: lock is of pe.Lock, and this call takes what pe.new_lock returned; write {_OF_CALLS[call]}"
+            )
         block, elements = self._blocks.symmetric(call, "lock", lock)
         if elements.dtype != _LOCK_TYPE or elements.size != 1:
             raise conduit.BadRequest(

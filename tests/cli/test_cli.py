@@ -113,22 +113,22 @@ def test_version(command):
         (["-n", "3", "run", "it.py"], "conduit: options follow the command; write conduit run -n 3 it.py\n"),
         (
             ["run", "-"],
-            "conduit run: has no option -; see conduit run --help; standard input is /dev/stdin: conduit run "
+            "conduit run: there is no option -; see conduit run --help; standard input is /dev/stdin: conduit run "
             "/dev/stdin\n",
         ),
         (
             ["run", "hello.py", "-c", "udp"],
-            "conduit run: has no option -c (did you mean --conduit?); see conduit run --help; an option of the program "
-            "stands behind --: conduit run hello.py -- -c ...",
+            "conduit run: there is no option -c (did you mean --conduit?); see conduit run --help; an option of the "
+            "program stands behind --: conduit run hello.py -- -c ...",
         ),
         (
             ["show", "ethernet100"],
             "conduit show: there is no conduit 'ethernet100' (did you mean loggp:set=ethernet100?)",
         ),
-        (["raw", "--conduit", "sci"], "conduit raw: has no option --conduit; write conduit raw sci\n"),
+        (["raw", "--conduit", "sci"], "conduit raw: there is no option --conduit; write conduit raw sci\n"),
         (
             ["show", "--conduit=sci:slots=4"],
-            "conduit show: has no option --conduit=sci:slots=4; write conduit show sci",
+            "conduit show: there is no option --conduit=sci:slots=4; write conduit show sci",
         ),
         (
             ["run", "prog.py", "--slots", "4"],
@@ -152,28 +152,31 @@ def test_version(command):
             ["testam", "--torus"],
             "conduit testam: --torus is an option of the conduit sci; write --conduit sci:torus=VALUE\n",
         ),
-        (["testam", "--rank", "2"], "conduit testam: has no option --rank (did you mean --ranks?); see conduit testam"),
+        (
+            ["testam", "--rank", "2"],
+            "conduit testam: there is no option --rank (did you mean --ranks?); see conduit testam",
+        ),
         (
             ["run", "x.py", "--threads", "4"],
-            "conduit run: has no option --threads (did you mean --ranks?); see conduit run --help; an option of the "
-            "program stands behind --: conduit run x.py -- --threads ...\n",
+            "conduit run: there is no option --threads (did you mean --ranks?); see conduit run --help; an option of "
+            "the program stands behind --: conduit run x.py -- --threads ...\n",
         ),
         (
             ["run", "a b.py", "-n2", "--n", "3"],
-            "conduit run: has no option --n (did you mean -n?); see conduit run --help; an option of the program "
+            "conduit run: there is no option --n (did you mean -n?); see conduit run --help; an option of the program "
             "stands behind --: conduit run 'a b.py' -- --n ...\n",
         ),
         (
             ["run", "--size=3", "x.py"],
-            "conduit run: has no option --size=3; see conduit run --help; an option of the program stands behind --: "
-            "conduit run x.py -- --size=3 ...\n",
+            "conduit run: there is no option --size=3; see conduit run --help; an option of the program stands behind "
+            "--: conduit run x.py -- --size=3 ...\n",
         ),
         (
             ["run", "-v"],
-            "conduit run: has no option -v; see conduit run --help; an option of the program stands behind --: conduit "
-            "run PROGRAM -- -v ...\n",
+            "conduit run: there is no option -v; see conduit run --help; an option of the program stands behind --: "
+            "conduit run PROGRAM -- -v ...\n",
         ),
-        (["list", "--rank", "2"], "conduit list: has no option --rank; see conduit list --help\n"),
+        (["list", "--rank", "2"], "conduit list: there is no option --rank; see conduit list --help\n"),
         (["testam", "--ranks", "two"], "conduit testam: --ranks 'two' is no integer; give a whole number\n"),
         (
             ["testam", "--max-size", "1e6"],
@@ -200,16 +203,16 @@ def test_version(command):
             ["run", "x.py", "--stall-limit"],
             "conduit run: --stall-limit needs a time; give seconds as in 1e-6, or write",
         ),
-        (["raw", "--conduit"], "conduit raw: has no option --conduit; see conduit raw --help\n"),
+        (["raw", "--conduit"], "conduit raw: there is no option --conduit; see conduit raw --help\n"),
         (["explain", "--conduit"], "conduit explain: --conduit needs a conduit; conduit list shows which there are\n"),
         (["testam", "--json", "--ranks", "3"], "conduit testam: --json '--ranks' is no file; name one, or write - for"),
-        (["explain", "extra"], "conduit explain: takes no argument 'extra'; see conduit explain --help\n"),
-        (["explain", "sci"], "conduit explain: takes no argument 'sci'; write --conduit sci\n"),
+        (["explain", "extra"], "conduit explain: the command takes no argument 'extra'; see conduit explain --help\n"),
+        (["explain", "sci"], "conduit explain: the command takes no argument 'sci'; write --conduit sci\n"),
         (
             ["testam", "loggp:slots=2"],
-            "conduit testam: takes no argument 'loggp:slots=2'; write --conduit loggp:slots=2",
+            "conduit testam: the command takes no argument 'loggp:slots=2'; write --conduit loggp:slots=2",
         ),
-        (["mpi-coll", "mpi"], "conduit mpi-coll: takes no argument 'mpi'; write --conduit mpi\n"),
+        (["mpi-coll", "mpi"], "conduit mpi-coll: the command takes no argument 'mpi'; write --conduit mpi\n"),
         (
             ["mpi-coll", "--conduit", "mpi4py"],
             "conduit mpi-coll: --conduit mpi4py: mpi-coll measures MPI libraries; give mpi:library=mpi4py\n",
@@ -226,7 +229,7 @@ def test_version(command):
             for name in ("openmpi", "mpich", "ompi")
         ),
         (["list", "extra"], "conduit list: there is no conduit 'extra'; installed are: loggp, mpi, origin, sci, "),
-        (["show", "sci", "loggp"], "conduit show: takes no argument 'loggp'; see conduit show --help\n"),
+        (["show", "sci", "loggp"], "conduit show: the command takes no argument 'loggp'; see conduit show --help\n"),
         (["show"], "conduit show: NAME is missing, a conduit; conduit list shows which there are\n"),
         (["completion"], "conduit completion: SHELL is missing: bash, zsh or fish; see conduit completion --help\n"),
         (["conform"], "conduit conform: SPEC is missing, a conduit; conduit list shows which there are\n"),

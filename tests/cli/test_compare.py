@@ -382,7 +382,7 @@ def test_what_a_benchmark_refuses_is_said_with_its_name(command, tmp_path):
     assert err == "conduit compare: testam: --sections 'Z' names no section; give letters out of ABCDEFGHIJK\n"
     status, out, err = command(*words[:3], *words[5:], "--", "--foo", "3")
     assert (status, out) == (2, "")
-    assert err == "conduit compare: testam: has no option --foo; see conduit testam --help\n"
+    assert err == "conduit compare: testam: there is no option --foo; see conduit testam --help\n"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import textwrap
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -804,9 +805,11 @@ def test_json_of_a_run(command, tmp_path):
         ("raise ValueError('no\\nmore')", 1, "ValueError: no"),
         ("await ep.block_until(lambda: False)", 1, "Deadlock: deadlock at "),
         ("ep.exit(3)", 3, "exit with status 3"),
-        ("raise SystemExit('no\\nmore')", "no\nmore", "exit with status 1: no"),
-        ("raise SystemExit([1, 2])", [1, 2], "exit with status 1: [1, 2]"),
         ("raise SystemExit", None, "exit with status 0"),
+        ("raise SystemExit(True)", True, "exit with status 1"),
+        ("raise SystemExit('no\\nmore')", "no\nmore", "exit with status 1: no"),
+        ("raise SystemExit('')", "", "exit with status 1"),
+        ("raise SystemExit([1, 2])", [1, 2], "exit with status 1: [1, 2]"),
         ("raise KeyboardInterrupt", 130, "interrupted"),
     ],
 )
@@ -821,12 +824,23 @@ def test_json_of_a_run_that_fails_says_so(command, tmp_path, body, expected, err
         status = exit.code
     assert status == expected
     found, *_ = json.loads(out.read_text())
-    assert found["error"].startswith(error)
+    assert found["error"].startswith(error) if error.endswith(" ") else found["error"] == error
     assert (found["conduit"], found["options"]["slots"], found["seed"]) == ("loggp:slots=2", 2, 0)
     assert found["ranks"] == 2
     if len(json.loads(out.read_text())) == 1:  # the program went on to no other conduit
         with pytest.raises(BadRequest, match="holds no results"):
             read_results(out)
+
+
+@pytest.mark.parametrize("body", ["1 / 0", "ep.exit(1)", "while True: await ep.block_until(lambda: False)"])
+@pytest.mark.parametrize("conduit", ["loggp", "sci:torus=4x2"])
+def test_json_of_a_run_that_fails_says_how_many_ranks_it_had_by_default(command, tmp_path, body, conduit):
+    path, out = tmp_path / "prog.py", tmp_path / "out.json"
+    path.write_text(f"async def main(ep):\n    {body}\n")
+    with suppress(SystemExit):
+        command("run", str(path), "--conduit", conduit, "--json", str(out))
+    (found,) = json.loads(out.read_text())
+    assert found["ranks"] == 2
 
 
 def test_json_keeps_what_ran_before_a_failure(command, tmp_path):
@@ -940,7 +954,7 @@ def test_a_program_in_a_package_is_told_how_it_runs(command, tmp_path, monkeypat
     alone = "a program is a file of no package: write `from module import name`, without the dot"
     assert alone in command("run", "alone.py").err.splitlines()
     assert command("run", "-m", "pkg.prog").err == (
-        "conduit run: has no option -m; see conduit run --help; a program is a file: write one with `from "
+        "conduit run: there is no option -m; see conduit run --help; a program is a file: write one with `from "
         "package.module import main`, and run that\n"
     )
 

@@ -117,12 +117,46 @@ def test_ctrl_c_ends_all_and_earlier_failures_are_named(run):
 
 
 def test_a_wrong_call_ends_all(run):
-    status, _, err = run(FAILS, "loggp", "sci:torus=1x2", "udp", words=("--ranks", "9"))
-    assert status == 2
-    assert err.splitlines()[-2] == "failed on: loggp; not run on: sci:torus=1x2, udp"
-    assert err.splitlines()[-1].startswith("conduit run: ranks=9 does not fit on 'sci")
     status, _, err = run("async def main(ep, n): pass", "loggp", "sci")
     assert (status, err.count("does not take the arguments given"), "failed on" in err) == (2, 1, False)
+
+
+@pytest.mark.parametrize(
+    ("conduits", "words", "message"),
+    [
+        (
+            ("loggp", "sci:torus=1x2", "udp"),
+            ("--ranks", "9"),
+            "ranks=9 does not fit on 'sci', with room for 2 ranks on each of 2 hosts; use at most 4",
+        ),
+        (
+            ("loggp", "sci"),
+            ("--ranks", "4", "--ranks-per-host", "3"),
+            "ranks_per_host=3 does not fit 4 ranks on 'sci'; the smallest that does is 1, the largest 2",
+        ),
+        (
+            ("loggp", "sci"),
+            ("--segment", "3M"),
+            "segment=3145728: the SCI driver gives at most 2097152 bytes of contiguous memory; ask for at most "
+            "2097152, or use sci:patched=yes",
+        ),
+        (
+            ("loggp", "mpi:library=mpi4py"),
+            ("--stall-limit", "-1"),
+            "--stall-limit -1 is not allowed; pass a finite number of at least 0 and at most 1e+09",
+        ),
+    ],
+)
+def test_what_does_not_fit_a_later_conduit_is_refused_before_any_runs(run, conduits, words, message):
+    status, out, err = run("print('ran')\nasync def main(ep): pass\n", *conduits, words=words)
+    assert (status, out, err) == (2, "", f"conduit run: {message}\n")
+
+
+def test_limits_that_mean_something_to_others_alone_are_no_reason_to_refuse(run):
+    status, out, err = run(
+        "async def main(ep): pass", "loggp", "sci", words=("--ranks", "4", "--ranks-per-host", "2", "--time-limit", "1")
+    )
+    assert (status, out.count("ranks=4 "), err) == (0, 2, "")
 
 
 def test_json_has_failures_among_the_results(run):

@@ -333,4 +333,4 @@ def test_a_segment_that_is_shorter_than_a_slice_of_it_is_told(tmp_path, bound):
     ],
 )
 def test_a_name_of_another_interface_is_told_where_the_program_has_its_like(shown, top, line, told):
-    assert f"write {told}" in shown(f"{top}\n\nasync def main(ep):\n    print({line})\n").splitlines()[-1]
+    assert f"write {told}" in shown(f"{top}\n\nasync def main(ep):\n    print({line})\n")[-1]

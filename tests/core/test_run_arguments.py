@@ -105,6 +105,14 @@ def test_an_option_of_a_library_of_mpi_is_told_to_stand_behind_its_name(given, w
     registry.parse_spec(f"mpi:library={written.replace(':', ',')}")
 
 
+@pytest.mark.parametrize("written", ["sunmpi", "sunmpi:credits=3", "scampi:torus=2x2,credits=3"])
+def test_a_spec_in_the_place_of_a_library_is_told_what_that_is_called(written):
+    spec = f"mpi:library={written.replace(':', ',')}"
+    with pytest.raises(conduit.BadRequest) as caught:
+        MPI.run(main, library=spec)
+    assert str(caught.value) == f'MPI.run: library={spec!r} is a spec of conduits; write library="{written}"'
+
+
 @pytest.mark.parametrize("given", [["sci", "startx"], ("sci", "startx")], ids=["list", "tuple"])
 @pytest.mark.parametrize("run", [conduit.run, upc.run], ids=["conduit", "upc"])
 def test_several_conduits_are_told_to_be_one_for_each_job(run, given):

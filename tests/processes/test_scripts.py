@@ -77,7 +77,7 @@ def plainly(shell, path):
 def test_another_number_of_ranks_is_refused(shell):
     done = shell.mpiexec(2, script(shell, "conduit.run(main, 1, conduit=SPEC, ranks=4)"), "x")
     assert done.status != 0
-    assert "BadRequest: run: ranks=4, but 2 processes were started, and each is a rank" in done.err
+    assert "BadRequest: run: 4 ranks are asked for, but 2 processes were started, and each is a rank; leave" in done.err
 
 
 def test_a_value_that_cannot_cross_names_its_rank(shell):

@@ -117,3 +117,25 @@ def test_a_lock_whose_array_is_no_more_is_said_to_be_that():
     with pytest.warns(conduit.ConduitWarning):
         (text,) = run(main).warnings[0]
     assert text.startswith("a lock of the symmetric heap whose array is no more, taken at ")
+
+
+@pytest.mark.parametrize(
+    ("call", "instead"),
+    [
+        ("set_lock", "`await lock.acquire()`, or `async with lock:`"),
+        ("test_lock", "`await lock.acquire(blocking=False)`, which says whether it has taken it"),
+        ("clear_lock", "`await lock.release()`"),
+        ("del_lock", "nothing in its place: it goes with the job"),
+    ],
+)
+def test_a_lock_in_the_place_of_an_array_is_told_what_is_written_of_it(call, instead):
+    async def main(pe):
+        lock = await pe.Lock()
+        with pytest.raises(conduit.BadRequest) as caught:
+            await getattr(pe, call)(lock)
+        return str(caught.value)
+
+    said = shmem.run(main, pes=2, conduit="loggp").values
+    assert (
+        said == [f"pe.{call}: lock is of pe.Lock, and this call takes what pe.new_lock returned; write {instead}"] * 2
+    )
