@@ -32,7 +32,7 @@ HELD_S = 1.0
 
 _AGAIN = "one more Ctrl-C ends the process"
 _ALL_CAUGHT = (
-    "the program has caught Ctrl-C{}: it awaits nothing that would let the job end, where `except Exception:` lets "
+    "the program has caught Ctrl-C{}: it has not come to an await that lets the job end, where `except Exception:` lets "
     "Ctrl-C through; " + _AGAIN
 )
 
