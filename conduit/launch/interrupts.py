@@ -32,8 +32,8 @@ HELD_S = 1.0
 
 _AGAIN = "one more Ctrl-C ends the process"
 _ALL_CAUGHT = (
-    "the program has caught Ctrl-C{}: it has not come to an await that lets the job end, where `except Exception:` lets "
-    "Ctrl-C through; " + _AGAIN
+    "the program has caught Ctrl-C{}: it has not come to an await that lets the job end, where `except Exception:` "
+    "lets Ctrl-C through; " + _AGAIN
 )
 
 AFTER_CTRL_C = "the job could not go on after a Ctrl-C that"
