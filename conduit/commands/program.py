@@ -20,6 +20,7 @@ from conduit.core import to_await, written
 from conduit.core.calls import kept_in, note_kept
 from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError, ConduitWarning
+from conduit.launch.errors import raise_error
 from conduit.launch.front_ends import first_argument
 from conduit.launch.reports.folders import is_below, is_of_project
 from conduit.launch.tracebacks import plugins_part
@@ -132,7 +133,8 @@ class ProgramFile:
         """Return an error's traceback from the program's first line in it on.
 
         One that has none begins where a plug-in's network does.  An error of this package that has neither says all in
-        its text, and so does one of Python's for a StopIteration; of any other the whole traceback is returned.
+        its text, and so do one of Python's for a StopIteration and one that nothing but the end of the job has raised;
+        of any other the whole traceback is returned.
         """
         folder = self._folder
         others = [each for each in _NO_PROGRAMS if each != folder and each.is_relative_to(folder)]
@@ -144,6 +146,7 @@ class ProgramFile:
             ):
                 return step
         of_own = isinstance(error, ConduitError | ConduitWarning) or isinstance(error.__cause__, StopIteration)
+        of_own = of_own or any(step.tb_frame.f_code is raise_error.__code__ for step in steps_of(error)[-1:])
         return plugins_part(error) or (None if of_own else error.__traceback__)
 
     def _line_of_own_run(self, error: RuntimeError) -> int:

@@ -414,7 +414,8 @@ def _no_pair(spec: str, name: str, part: str) -> BadRequest:
     """Return the error of a part of a spec that is no `option=value`."""
     cls = find(name)
     if part in installed(CONDUITS):
-        return BadRequest(wrong_spec.several(spec, [spec.partition(f",{part}")[0], part]))
+        first = spec.rpartition(f",{part}")[0] or name  # the first of its options is none: `sci:sunfire`
+        return BadRequest(wrong_spec.several(spec, [first, part]))
     if not cls.chooser:
         return BadRequest(wrong_spec.no_pair(spec, part, cls.Options, {}))
     known = cls.variants()

@@ -11,6 +11,7 @@ import pytest
 
 import conduit
 from conduit.launch.reports import folders
+from conduits.loggp.port import LoggpTransport
 
 
 @pytest.fixture
@@ -567,4 +568,22 @@ def test_a_program_that_lies_among_the_libraries_shows_its_lines(command, tmp_pa
     assert err.startswith(
         f'{TOP}  File "{path}", line 4, in main\n    fail()\n  File "{path}", line 2, in fail\n'
         "    raise LookupError('mine')\nLookupError: mine\nraised by rank 0"
+    )
+
+
+def test_an_event_that_nothing_can_call_is_told_in_one_line(command, tmp_path, monkeypatch):
+    """No line of anybody's program has raised it: what schedules such events in a plug-in is not known any more."""
+    begin_pass = LoggpTransport.begin_pass
+
+    def begin(self):
+        self.port.kernel.at(self.port.kernel.now, 3)
+        begin_pass(self)
+
+    monkeypatch.setattr(LoggpTransport, "begin_pass", begin)
+    source = "async def main(ep):\n    def h(token): pass\n    await ep.attach(h)\n    await ep.request_short(0, h)\n"
+    (tmp_path / "prog.py").write_text(source)
+    err = command("run", str(tmp_path / "prog.py"), "--conduit", "loggp").err
+    assert err == (
+        "TypeError: an event is to call 3; kernel.at(when, f, x) calls f(x) then, and kernel.at(when, f(x)) calls it "
+        "now; `python -X dev -m conduit ...` shows the line that schedules it\n"
     )
