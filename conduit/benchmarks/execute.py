@@ -226,7 +226,7 @@ def _plan(program: Program, options: BenchmarkOptions, spec: Spec) -> Plan:
     largest = spec.cls.max_segment(spec.options)
     needed = program.segment(parameters, limits)
     if largest is None or needed <= largest or options.max_size is not None:
-        spec.cls.check_segment(spec.options, needed)
+        _check_segment(spec, needed, options)
         return parameters, needed, ""
     asked = parameters.max_size
     while needed > largest and parameters.max_size > parameters.min_size:
@@ -239,6 +239,16 @@ def _plan(program: Program, options: BenchmarkOptions, spec: Spec) -> Plan:
         f"largest size lowered from {asked} to {parameters.max_size} bytes"
     )
     return parameters, needed, note
+
+
+def _check_segment(spec: Spec, needed: int, options: BenchmarkOptions) -> None:
+    """Refuse a segment that the conduit cannot have, by the option that asks for it."""
+    try:
+        spec.cls.check_segment(spec.options, needed)
+    except BadRequest as error:
+        if options.max_size is None:
+            raise
+        raise BadRequest(f"--max-size {options.max_size} needs {error}") from None
 
 
 def _check_needs(program: Program, options: BenchmarkOptions, spec: Spec, parameters: Parameters) -> None:

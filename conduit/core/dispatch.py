@@ -176,7 +176,7 @@ class Dispatch:
             except BufferError:
                 raise HandlerError(
                     "a slice or an array of the medium payload is still in use after the handler has returned; keep a "
-                    "copy of it (bytes(payload), numpy.array(payload)), not a view"
+                    "copy of it (bytes(payload), of numbers numpy.frombuffer(payload, dtype).copy()), not a view"
                 ) from None
 
     def landed(self, when: int, source: int, offset: int, data: Buffer) -> None:

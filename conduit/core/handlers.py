@@ -85,12 +85,12 @@ class HandlerTable:
         For what has no file they are those of the file that makes the call, or all where that has none.
         """
         file = _file_of(handler)
-        names = self._of_file(file or _calling_file())
-        if not names and not file:
-            names = self.names()
+        calling = "" if file else _calling_file()
+        names = self._of_file(file or calling) if file or calling else self.names()
         more = len(names) - _SHOWN
         shown = ", ".join(names[-_SHOWN:] + [f"and {more} before them"] * (more > 0))
-        return f"attached: {shown or ('none of its file' if self.entries else 'none')}"
+        none = f"none of {'its' if file else 'this'} file" if self.entries else "none"
+        return f"attached: {shown or none}"
 
     def _of_file(self, file: str) -> list[str]:
         return [name for function, name in self.entries if _file_of(function) == file]

@@ -20,6 +20,7 @@ COLUMNS = "CONDUIT_COLUMNS"
 """The environment variable that says how wide the terminal is in which the errors of this rank's process appear."""
 
 _CODE = re.compile(r"`[^`\n]+`")
+_MARKS = re.compile(r"\s+[~^]+")
 _UNIT = re.compile(r"(?<=\d) (?=%|µs)")
 _READ = 120
 """Characters of a line, more than which are hard to read."""
@@ -87,9 +88,13 @@ def encodable(text: str, stream: TextIO) -> str:
 
 
 def shown(text: str) -> str:
-    """Return lines as they are shown on standard error."""
+    """Return lines as they are shown on standard error; a line of a program with marks below it stays as it is."""
     width = room()
-    return text if width is None else "\n".join(folded(line, width) for line in text.split("\n"))
+    if width is None:
+        return text
+    lines = text.split("\n")
+    marked = {each for number, line in enumerate(lines) if _MARKS.fullmatch(line) for each in (number - 1, number)}
+    return "\n".join(line if number in marked else folded(line, width) for number, line in enumerate(lines))
 
 
 def folded(line: str, width: int) -> str:

@@ -545,3 +545,12 @@ def test_which_simulated_library_is_meant_is_told_where_the_spec_leaves_it_open(
     assert command("run", str(program), "--conduit", "mpi:library=start", "--json", str(path)).status == 0
     (found,) = json.loads(path.read_text())
     assert found["options"]["library"] == "start"
+
+
+def test_a_size_that_needs_too_large_a_segment_is_refused_by_its_option(command):
+    status, _, err = command("testsmall", "--conduit", "sci", "--sections", "A", "--max-size", "4M")
+    assert status == 2
+    assert err == (
+        "conduit testsmall: --max-size 4194304 needs segment=4194304: the SCI driver gives at most 2097152 bytes of "
+        "contiguous memory; ask for at most 2097152, or use sci:patched=yes\n"
+    )

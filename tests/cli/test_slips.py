@@ -621,6 +621,10 @@ LINES = {
         "conduit.errors.BadRequest: ep.request_short: handler=f is not attached on this rank; pass it to `await "
         "ep.attach(...)` first (attached: none of its file)"
     ),
+    EXTENDED + "await ep.request_short(1, 'h', 1)": (
+        "conduit.errors.BadRequest: ep.request_short: handler='h' is a str; pass the function itself, as it was given "
+        "to `await ep.attach(...)` (attached: none of this file)"
+    ),
     CORE + "await ep.request_short(1, 'h', 1)": (
         "conduit.errors.BadRequest: ep.request_short: handler='h' is a str; pass the function itself, h, of prog.py:3 "
         "(attached: h)"

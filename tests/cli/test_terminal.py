@@ -108,6 +108,12 @@ def test_benchmarks_on_processes_print_for_the_width_of_their_console(command, m
     assert [each["COLUMNS"] for each in given] == ["80", "140"]
 
 
+def test_a_line_of_a_program_with_marks_below_is_not_folded(monkeypatch):
+    monkeypatch.setattr(terminal, "room", lambda: 20)
+    marked = "    x = one + two + three +\n                         ^"
+    assert terminal.shown(f"what is wrong with it\n{marked}") == f"what is wrong with\n  it\n{marked}"
+
+
 def test_heads_of_benchmarks_are_folded_likewise():
     where = io.StringIO()
     console.print_text(console.Console(file=where, width=30), "  one two three four five six seven eight")
