@@ -10,11 +10,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from conduit.launch import front_ends, registry
-from conduit.launch.processes import DEFAULT_RANKS
-from conduit.launch.public import own_packages
-from conduit.launch.written_for import imports
-
 
 def install() -> None:
     """Have such a script told of it when Python ends; only a file that can have run nothing is."""
@@ -44,6 +39,11 @@ def _ways_to_run(file: str, given: str, known: Mapping[str, object]) -> str:
         given: its name for what main is given.
         known: its global names.
     """
+    # Here, for this module is imported first: what these need may be hidden by a file of the program's.
+    from conduit.launch import front_ends, registry
+    from conduit.launch.processes import DEFAULT_RANKS
+    from conduit.launch.written_for import imports
+
     command = f"`conduit run {file}`, or "
     if given == "ep":
         return command + ("" if "conduit" in known else "`import conduit`, then ") + "`conduit.run(main)`"
@@ -76,5 +76,7 @@ def _imports(tree: ast.Module) -> bool:
     names = [each.name for node in tree.body if isinstance(node, ast.Import) for each in node.names]
     names += [node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)]
     packages = {name.partition(".")[0] for name in names}
+    from conduit.launch.public import own_packages
+
     own = {*own_packages()}
     return bool(packages & own) and packages <= {*own, "numpy", "trio", *sys.stdlib_module_names}
