@@ -82,14 +82,14 @@ class HandlerTable:
     def _attached(self, handler: object) -> str:
         """Return the names of attached functions: those of the file of the function that is meant, no layer's.
 
-        For what has no file they are those of the file that makes the call, or all where that has none.
+        For what has no file they are those of the file that makes the call, or all where no file makes it.
         """
-        file = _file_of(handler)
-        calling = "" if file else _calling_file()
-        names = self._of_file(file or calling) if file or calling else self.names()
+        own = _file_of(handler)
+        file = own or _calling_file()
+        names = self._of_file(file) if file else self.names()
         more = len(names) - _SHOWN
         shown = ", ".join(names[-_SHOWN:] + [f"and {more} before them"] * (more > 0))
-        none = f"none of {'its' if file else 'this'} file" if self.entries else "none"
+        none = f"none of {'its' if own else 'this'} file" if self.entries else "none"
         return f"attached: {shown or none}"
 
     def _of_file(self, file: str) -> list[str]:

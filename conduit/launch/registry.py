@@ -403,18 +403,18 @@ def _pairs(spec: str, name: str, tail: str) -> dict[str, str]:
     for part in filter(None, (part.strip() for part in tail.split(","))):
         option, equals, value = (piece.strip() for piece in part.partition("="))
         if not (option and equals and value):
-            raise _no_pair(spec, name, part)
+            raise _no_pair(spec, name, pairs, part)
         if option in pairs:
             raise BadRequest(f"option '{option}' is given twice in the spec '{spec}'; give it once")
         pairs[option] = value
     return pairs
 
 
-def _no_pair(spec: str, name: str, part: str) -> BadRequest:
-    """Return the error of a part of a spec that is no `option=value`."""
+def _no_pair(spec: str, name: str, pairs: Mapping[str, str], part: str) -> BadRequest:
+    """Return the error of a part of a spec that is no `option=value`, after those pairs."""
     cls = find(name)
     if part in installed(CONDUITS):
-        first = spec.rpartition(f",{part}")[0] or name  # the first of its options is none: `sci:sunfire`
+        first = ":".join(filter(None, [name, ",".join(map("=".join, pairs.items()))]))
         return BadRequest(wrong_spec.several(spec, [first, part]))
     if not cls.chooser:
         return BadRequest(wrong_spec.no_pair(spec, part, cls.Options, {}))

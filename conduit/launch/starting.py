@@ -347,9 +347,9 @@ class _Launcher:
         neither the order says anything, nor whose end the launcher tells of.  A crash does, and so does a good end
         before that of the job, which nothing that becomes of other processes brings about.
         """
-        ways = sorted(self._ways.items())
         if self._fallen:
             return self._fallen
+        ways = sorted(self._ways.items())
         crashed = [rank for rank, way in ways if os.WIFSIGNALED(way) and os.WTERMSIG(way) not in _BY_FORCE]
         left = [] if self._outcome.results else [rank for rank, way in ways if way == 0]
         return crashed or left or list(range(self._count))

@@ -109,6 +109,11 @@ def test_text_of_a_spec_reads_back(toys):
             "^'toy:wrong' names several conduits, and a spec is of one; where several may be given write "
             "--conduit toy --conduit wrong$",
         ),
+        (
+            "toy:slots=2,wrong,wrong",
+            "^'toy:slots=2,wrong,wrong' names several conduits, and a spec is of one; where several may be given write "
+            "--conduit toy:slots=2 --conduit wrong$",
+        ),
         ("toy:slots=2,slots=3", "^option 'slots' is given twice in the spec 'toy:slots=2,slots=3'; give it once$"),
         (
             "toy:Slot=2",

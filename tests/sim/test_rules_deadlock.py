@@ -573,26 +573,6 @@ def test_D6_every_call_of_an_ending_job_raises_at_entry(both_ways):
     assert len(error.__notes__) == 1
 
 
-def test_who_catches_all_and_prints_it_reads_that_the_job_ends(both_ways):
-    said = []
-
-    async def main(ep):
-        if ep.rank == 0:
-            await ep.compute(1e-6)
-            raise KeyError("first")
-        try:
-            await ep.block_until(lambda: False)
-        except BaseException as error:
-            said.append(str(error))
-            raise
-
-    both_ways.fails(KeyError, main)
-    words = (
-        "the job has ended, and this rank's main with it: let this pass, as `except Exception:` does, or raise it again"
-    )
-    assert said == [words] * 2
-
-
 def test_D6_tasks_of_nurseries_leave_an_ending_job_without_a_trace(both_ways):
     async def main(ep):
         await ep.attach()

@@ -96,3 +96,23 @@ def test_a_step_that_is_about_to_begin_raises_instead():
         trio.run(main, instruments=[Once()])
     (error,) = caught.value.exceptions
     assert isinstance(error, LookupError)
+
+
+def test_what_ends_a_process_says_so_to_a_program_that_catches_it(local):
+    caught = []
+
+    async def main(ep):
+        await ep.attach()
+        if ep.rank == 0:
+            raise ValueError("the reason")
+        try:
+            await ep.block_until(lambda: False)
+        except BaseException as error:
+            caught.append(str(error))
+            raise
+
+    with pytest.raises(ValueError, match=r"^the reason"):
+        conduit.run(main, conduit=local)
+    assert set(caught) == {
+        "the job has ended, and this rank's main with it: let this pass, as `except Exception:` does, or raise it again"
+    }
