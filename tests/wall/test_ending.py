@@ -99,12 +99,15 @@ def test_a_step_that_is_about_to_begin_raises_instead():
 
 
 def test_what_ends_a_process_says_so_to_a_program_that_catches_it(local):
-    caught = []
+    there, caught = [], []
 
     async def main(ep):
         await ep.attach()
         if ep.rank == 0:
+            while not there:
+                await trio.lowlevel.checkpoint()
             raise ValueError("the reason")
+        there.append(ep.rank)
         try:
             await ep.block_until(lambda: False)
         except BaseException as error:
