@@ -50,3 +50,6 @@ class World(Protocol):
 
     def stop(self) -> None:
         """Let every task of the job out of its wait."""
+
+    def give_way(self) -> None:
+        """Let Trio's loop have its turn soon, for what another thread has given it; from any thread."""

@@ -10,10 +10,11 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from types import FrameType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 import trio
 
+from conduit.contract import World
 from conduit.core.endpoint import Endpoint
 from conduit.core.handlers import WAITS
 from conduit.frames import awaited_frames
@@ -36,15 +37,16 @@ _RETURN = "it cannot wait: let it return, and main wait for what is still missin
 
 
 class RankMain(NamedTuple):
-    """A rank whose main has begun, with the task that runs it."""
+    """A rank whose main has begun, with the task that runs it and the time that both are in."""
 
     endpoint: Endpoint
     task: trio.lowlevel.Task
+    world: World
 
 
 def begun(endpoint: Endpoint) -> RankMain:
     """Return the rank whose main begins in the running task."""
-    return RankMain(endpoint, trio.lowlevel.current_task())
+    return RankMain(endpoint, trio.lowlevel.current_task(), cast(World, trio.lowlevel.current_clock()))
 
 
 class WatchedMains(Protocol):
@@ -87,7 +89,7 @@ class Hanging:
             awaits: whether ranks are named too that await something, polls or a wait of Trio's own: perhaps on purpose.
         """
         job, mains = self._job, list(self._job.mains)
-        if not mains or not mains[0].endpoint.simulated:
+        if not mains or not mains[0].endpoint.simulated or mains[0].world.ending:
             return ""
         now = time.monotonic()
         frame = program_frame(sys._current_frames().get(self._thread))
@@ -113,7 +115,7 @@ class Hanging:
     def _unpolled(self, mains: Sequence[RankMain]) -> str:
         """Say which ranks are in a wait of Trio's own, at the first such line, while messages are there for them."""
         ranks, count, first, to_do = [], 0, "", ""
-        for endpoint, task in mains:
+        for endpoint, task, _ in mains:
             life = task.context.get(LIFE)
             waiting = 0 if life is None else life.rank.undelivered()
             if not waiting or _runs(task):
@@ -216,7 +218,7 @@ def _owner(frame: FrameType, mains: Sequence[RankMain]) -> int | None:
 
 def _called(mains: Sequence[RankMain]) -> str:
     """Return what runs that is called by others: the handler of a rank, or another function."""
-    for endpoint, _ in mains:
+    for endpoint, *_ in mains:
         if endpoint.in_handler:
             name, of = endpoint._dispatch.running, f"of rank {endpoint.rank}"
             is_handler = any(name == known for _, known in endpoint.handlers.entries)

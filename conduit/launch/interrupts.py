@@ -36,6 +36,8 @@ _ALL_CAUGHT = (
     "lets Ctrl-C through; " + _AGAIN
 )
 
+_GOES_ON = "the job has ended, and the program goes on{}: `except Exception:` lets through what ends it; " + _AGAIN
+
 AFTER_CTRL_C = "the job could not go on after a Ctrl-C that"
 """What is said of what follows one that a program has caught, with the rank."""
 
@@ -66,6 +68,10 @@ class Interrupted(Protocol):
 
     caught_by: int | None
     """Which rank ran as it came, None where that was none, or where none came."""
+
+    @property
+    def ending(self) -> bool:
+        """Whether its tasks are on their way out."""
 
     def call(self, function: Callable[[], object]) -> None:
         """Call a plain function in the job's own thread, once it comes to it; no effect after the job."""
@@ -102,10 +108,7 @@ def insist(job: Interrupted) -> None:
                 terminal.tell(text)
 
     def wait() -> None:
-        came: list[None] = []
-
         def look() -> None:
-            came.append(None)
             if text := job.in_threads():
                 say(f"{text} that Ctrl-C does not end (`abandon_on_cancel=True` does); {_AGAIN}")
 
@@ -117,13 +120,12 @@ def insist(job: Interrupted) -> None:
         job.call(job.end_interrupted)
         time.sleep(HELD_S)
         job.call(look)
-        if not came:
-            frame = program_frame(sys._current_frames().get(worker))
-            at = (
-                ""
-                if frame is None
-                else f" at {written.at(frame.f_code.co_filename, frame.f_lineno)} in {frame.f_code.co_name}"
-            )
+        if job.ending:
+            time.sleep(grace)
+            if at := _where(worker):
+                say(_GOES_ON.format(at))
+        else:
+            at = _where(worker)
             say(_ALL_CAUGHT.format(at and f", and is{at}"))
 
     def noted(number: int, frame: FrameType | None) -> None:
@@ -135,6 +137,14 @@ def insist(job: Interrupted) -> None:
         handler(number, frame)
 
     signal.signal(signal.SIGINT, noted)
+
+
+def _where(worker: int) -> str:
+    """Return where a program is that runs in a thread, as " at prog.py:7 in main"; "" where none does."""
+    frame = program_frame(sys._current_frames().get(worker))
+    if frame is None:
+        return ""
+    return f" at {written.at(frame.f_code.co_filename, frame.f_lineno)} in {frame.f_code.co_name}"
 
 
 def _end_process(number: int) -> None:

@@ -48,6 +48,7 @@ class TaskJob:
 
     Attributes:
         lives: those of the ranks.
+        world: their time.
         root: Trio's task that all others come of, once that runs.
         caught_by: which rank ran as Ctrl-C came, if one did.
     """
@@ -69,7 +70,7 @@ class TaskJob:
         self._warnings = warnings
         self._elsewhere = elsewhere
         self.lives = [Life(rank, main, self._own_arguments) for rank in ranks]
-        self._world = world
+        self.world = world
         self._main = main
         self._run_tasks = run_tasks
         self._args = args
@@ -93,7 +94,7 @@ class TaskJob:
                 self._run_tasks(bodies)
             self._note_kept()
             raise_error(
-                self._world, self.ranks, self._number, warnings=self._warnings, unfinished=self._others_unfinished
+                self.world, self.ranks, self._number, warnings=self._warnings, unfinished=self._others_unfinished
             )
         except BaseException as error:
             # The error refers to the job and the job to the error: it would be found only by a look for cycles, much
@@ -111,10 +112,15 @@ class TaskJob:
             rank.close()
         return [life.value for life in self.lives]
 
+    @property
+    def ending(self) -> bool:
+        """Whether its tasks are on their way out."""
+        return self.world.ending
+
     def stop(self) -> None:
         """End the job from another thread; harmless before and after."""
         self._stopped = True
-        self.call(self._world.stop)
+        self.call(self.world.stop)
 
     def call(self, function: Callable[[], object]) -> None:
         """Call a plain function in the job's own thread, once it comes to it; no effect before and after the job."""
@@ -122,17 +128,18 @@ class TaskJob:
         if token is not None:
             with suppress(trio.RunFinishedError):
                 token.run_sync_soon(function)
+                self.world.give_way()
 
     def end_interrupted(self) -> None:
         """End a job whose program has caught Ctrl-C and goes on (E8)."""
-        if not self._world.ending:
-            self._world.fail(KeyboardInterrupt())
+        if not self.world.ending:
+            self.world.fail(KeyboardInterrupt())
 
     def in_threads(self) -> str:
         """Return which ranks wait for threads, and where, although the job is ending; "" for none."""
         found: dict[str, set[int]] = {}
         numbers = {id(life): number for number, life in enumerate(self.lives, self._number)}
-        for task in in_threads() if self._world.ending else ():
+        for task in in_threads() if self.world.ending else ():
             number, place = numbers.get(id(task.context.get(LIFE, None))), program_place(task, is_own)
             if number is not None and place is not None:
                 found.setdefault(f"{place[0]}:{place[1]}", set()).add(number)
@@ -154,7 +161,7 @@ class TaskJob:
         trio.lowlevel.add_instrument(Starts(is_own))
         insist(self)
         if self._stopped:
-            self._world.stop()
+            self.world.stop()
         await self.lives[0].live()
 
     def _others_unfinished(self, rank: int) -> bool:

@@ -44,5 +44,6 @@ class JobMains:
         for task in () if self._job.root is None else below(self._job.root):
             life = task.context.get(LIFE)
             if life in ranks and life not in own and life.stage in (Stage.RUNNING, Stage.RETURNED):
-                own[life] = RankMain(ranks[life].endpoint, task)  # its own task: those that it has started come later
+                # Its own task: those that it has started come later.
+                own[life] = RankMain(ranks[life].endpoint, task, self._job.world)
         return [own[life] for life in ranks if life in own]

@@ -103,7 +103,7 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
         self._background: list[tuple[int, int, Callable[[], object]]] = []
         self._ticket: Callable[[], int] = (itertools.count() if tickets is None else tickets).__next__
         self.runnable = 0
-        """How many tasks Trio has in its queue (`conduit.sim.hooks`)."""
+        """How many tasks Trio has in its queue (`conduit.sim.hooks`), or 1 while its loop is asked for (`give_way`)."""
         self.messengers: Sequence[trio.lowlevel.Task] = ()
         """Tasks of Trio's own, once a job runs."""
         self.program_ran = False
@@ -138,9 +138,7 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
         A lone chain of events so takes no turn in the queue.  Some event of every chain must, by `call`, or the chain
         would nest ever deeper.
         """
-        if (
-            self._heap or self.runnable or self._woken or self.recheck or self.deadlines or self._apart
-        ):  # fmt: skip
+        if self._heap or self.runnable or self._woken or self.recheck or self.deadlines or self._apart:
             heappush(self._heap, (when, self._ticket(), action))
         else:
             self.now = when
@@ -368,6 +366,9 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
         return attend(self._let_time_pass, self.fail, 0.0)
 
     def _let_time_pass(self) -> float:
+        if self.runnable:  # Trio has no task here: it has been asked for a turn (`give_way`)
+            self.runnable = 0
+            return 0
         self._budget = BUDGET
         self._parked.direct = self._steps and not self.over.done
         try:

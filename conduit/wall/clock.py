@@ -112,6 +112,9 @@ class WallClock(trio.abc.Clock, trio.abc.Instrument):
         self.ending = True
         self._guard.set()
 
+    def give_way(self) -> None:
+        """Nothing is to be done: Trio's loop has its turn every few milliseconds."""
+
     @property
     def zero(self) -> int:
         """What `time.perf_counter_ns` of this process showed at the start of the job."""

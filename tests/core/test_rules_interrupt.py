@@ -15,9 +15,12 @@ import pytest
 import trio
 
 import conduit
+from conduit.contract import JobSetup
 from conduit.core.endpoint import Endpoint
 from conduit.launch import interrupts, job
+from conduit.launch.registry import parse_spec
 from conduit.launch.reports.folders import is_own
+from conduit.launch.simulated import SimulatedJob
 from conduit.sim.run import run_tasks
 from conduit.simnet.allgather import Allgather
 
@@ -653,6 +656,27 @@ def test_E8_an_interrupt_that_a_program_catches_ends_the_job(monkeypatch, inline
 
 
 @pytest.mark.parametrize("inline", ["yes", "no"])
+@pytest.mark.parametrize("network", ["loggp", "sci"])
+@pytest.mark.parametrize("ranks", [1, 2, 5])
+def test_E8_what_another_thread_ends_ends_at_the_next_awaits(ranks, network, inline):
+    """Not once a thousand events have passed, each of which a program may precede by a sleep of its own (I3)."""
+    steps = []
+
+    async def main(ep):
+        while True:
+            await ep.compute(1e-6)
+            steps.append(ep.rank)
+            if len(steps) == 10:
+                job.stop()  # from any thread, this one too
+
+    spec = parse_spec(f"{network}:inline={inline}")
+    setup = JobSetup(ranks=ranks, hosts=(0,) * ranks, segment=0, seed=0)
+    job = SimulatedJob(main, (), spec, setup, None)
+    job.run()
+    assert 10 <= len(steps) <= 10 + 2 * ranks
+
+
+@pytest.mark.parametrize("inline", ["yes", "no"])
 def test_E8_it_ends_a_program_that_catches_everything(monkeypatch, inline):
     async def main(ep):
         if ep.rank == 0:
@@ -795,6 +819,29 @@ async def main(ep):
     assert err == (
         "the program has caught Ctrl-C, and is at prog.py:7 in main: it has not come to an await that lets the job "
         "end, where `except Exception:` lets Ctrl-C through; one more Ctrl-C ends the process\n"
+    )
+
+
+def test_what_catches_the_end_of_its_job_too_is_told_and_the_second_interrupt_ends_the_process(tmp_path):
+    source = """
+import time
+
+print("begins", flush=True)
+
+
+async def main(ep):
+    while True:
+        try:
+            time.sleep(0.02)
+            await ep.poll()
+        except:
+            pass
+"""
+    status, _, err = _ended(source, tmp_path, 2, pause=0.5)
+    assert status == -signal.SIGINT
+    assert err == (
+        "the job has ended, and the program goes on at prog.py:10 in main: `except Exception:` lets through what ends "
+        "it; one more Ctrl-C ends the process\n"
     )
 
 

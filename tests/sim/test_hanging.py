@@ -57,6 +57,22 @@ def test_a_rank_that_never_awaits_is_named_with_its_line(job):
     ]
 
 
+def test_nothing_is_said_of_a_job_that_is_ending(job):
+    """Calls are refused then, so that no time passes although a program awaits."""
+    said = []
+
+    async def main(ep):
+        job.mains.append(begun(ep))
+        try:
+            ep.exit(3)
+        finally:
+            _look_meanwhile(Hanging(job, threading.get_ident()), said)
+
+    with pytest.raises(SystemExit):
+        conduit.run(main, ranks=1, conduit="loggp")
+    assert said == [""]
+
+
 def test_a_handler_that_does_not_return_is_told_so_and_not_to_await(job):
     said = []
 
@@ -122,9 +138,8 @@ def test_a_loop_that_looks_through_a_property_is_the_programs(job, folder):
 
 def test_the_machinery_before_a_job_runs_is_no_line_of_a_program(job):
     asked, said = _in_folder(conduit), []
-    job.mains.append(
-        SimpleNamespace(endpoint=SimpleNamespace(simulated=True, now=0, counts=SimpleNamespace(requests_sent=0)))
-    )
+    endpoint = SimpleNamespace(simulated=True, now=0, counts=SimpleNamespace(requests_sent=0))
+    job.mains.append(SimpleNamespace(endpoint=endpoint, world=SimpleNamespace(ending=False)))
     _look_from_a_thread(Hanging(job, threading.get_ident()), said, asked["here"])
     asked["ask"](said)
     assert said == [""]
