@@ -37,6 +37,8 @@ def instead(
     match around[-2:]:
         case [ast.Subscript(value=value, slice=index), call] if value is call and write == _WAIT:
             write = f"({_WAIT})[{ast.unparse(index)}]"  # `await` takes what the brackets give
+        case [ast.BinOp() | ast.Compare() | ast.UnaryOp() | ast.AugAssign(), _] if hasattr(gives, "__await__"):
+            write = f"await ({_WAIT})"  # one awaits the call, the other the handle that this gives
     for number in reversed(range(len(inside))):
         match inside[number]:
             case ast.Lambda() as function:

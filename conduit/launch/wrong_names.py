@@ -29,6 +29,7 @@ from conduit.launch.front_ends import (
     script_of,
 )
 from conduit.launch.misuse import nothing
+from conduit.launch.misused_handles import awaited_once
 from conduit.launch.program_node import as_called, is_name, program_node
 from conduit.launch.public import has_name, is_ours, layer_classes, own_packages, package_of, public_modules
 from conduit.launch.reports.folders import is_own
@@ -87,6 +88,8 @@ def of_attribute(there: object, name: str, error: BaseException) -> str:
     if hasattr(kind, "__await__") and (of_result or name in _WAITS) and (called := _written(error)):
         result = "" if not of_result or "put" in getattr(there, "call", "") else f" for its result, which has {name}"
         return f"{called} {is_a(there)}: write `await {called}`{result}"
+    if hasattr(kind, "__await__") and of_result and (once := _awaited_once(kind, error)):
+        return once
     of_one_at_hand = _of_one_at_hand(there, name, error)
     if isinstance(there, Endpoint) and of_one_at_hand:
         return of_one_at_hand
@@ -344,6 +347,17 @@ def _written(error: BaseException) -> str:
     match None if failed is None else failed.tree:
         case ast.Attribute(value=there) | ast.Call(func=ast.Attribute(value=there)):
             return ast.unparse(there) if is_name(there.value if isinstance(there, ast.Subscript) else there) else ""
+    return ""
+
+
+def _awaited_once(kind: type, error: BaseException) -> str:
+    """Say what to write where the program's line has an `await` that gave a handle; "" where it has none."""
+    failed = program_node(error, is_ours)
+    match None if failed is None else failed.tree:
+        case ast.Attribute(value=ast.Await() as node) | ast.Call(func=ast.Attribute(value=ast.Await() as node)) if (
+            failed
+        ):
+            return awaited_once(failed, node, kind)
     return ""
 
 
