@@ -8,6 +8,7 @@ import inspect
 import re
 from collections.abc import Iterable
 from contextlib import suppress
+from random import Random
 from types import ModuleType
 
 import attrs
@@ -44,6 +45,10 @@ _PREFIX = re.compile(
     re.IGNORECASE,
 )
 """What libraries of C put before names, and behind that for their parts and for types."""
+_RANDOM = {"rand": "random", "randn": "standard_normal", "random_sample": "random", "random_integers": "integers"}
+"""What numpy's generators have in the place of functions of `numpy.random`."""
+_PYTHONS = {"integers": "randrange(low, high)", "normal": "gauss(mean, deviation)"}
+"""What Python's generators have for one number in the place of methods of numpy's."""
 _OF_A_LIBRARY = re.compile(r"(gasnett?|gex|mpi|shmemx?|b?upc|upcxx)_|(MYTHREAD|THREADS|my_pe|n_pes)$", re.IGNORECASE)
 """Names as C has them in the libraries that programs come from."""
 
@@ -64,6 +69,8 @@ def of_attribute(there: object, name: str, error: BaseException) -> str:
         return "a nursery is entered: write `async with trio.open_nursery() as nursery:`, and use `nursery` in it"
     if isinstance(there, memoryview):
         return _of_memory(name, min(_names_of(there, error), default="payload"))
+    if isinstance(there, Random):
+        return _of_random(there, name, error)
     if not is_ours(kind):
         return ""
     own = [each for each in dir(there) if not each.startswith("_")]
@@ -262,6 +269,20 @@ def _of_memory(name: str, called: str) -> str:
     array = f"numpy.frombuffer({called}, dtype)"
     return (
         f"{called} is memory: write `{array if name == 'view' else f'{array}.{name}'}`, with the dtype of what was sent"
+    )
+
+
+def _of_random(there: Random, name: str, error: BaseException) -> str:
+    """Say what has a method of numpy's generators to who takes a rank's own for one; "" for others of the program's."""
+    method = _RANDOM.get(name, name)
+    ranks = [getattr(value, "ep", value) for _, value in _at_hand(error)]
+    if not hasattr(np.random.Generator, method) or not any(getattr(each, "random", None) is there for each in ranks):
+        return ""
+    called = _written(error) or "ep.random"
+    like_it = f", or `{called}.{_PYTHONS[method]}`" if method in _PYTHONS else ""
+    return (
+        f"{called} is a generator of Python's: write `rng = numpy.random.default_rng({called}.getrandbits(64))`, then "
+        f"`rng.{method}(...)`{like_it}"
     )
 
 

@@ -3,6 +3,9 @@
 import pytest
 
 MAIN = "async def main(ep):\n    got = []\n    def h(token, n): got.append(n)\n    await ep.attach(h)\n    "
+EXTENDED = (
+    "import numpy as np\nfrom extended import Extended\nasync def main(ep):\n    x = await Extended.attach(ep)\n    "
+)
 TOP = "\nclass Own:\n    def append(self, n): return False\n    def ready(self): self.done\n    done = False\n"
 RETURN = "the predicate at prog.py:{} returns None, which is never true: write `return {}` in it"
 OVER = RETURN.format("{}", "...") + ", with whether the wait is over"
@@ -50,3 +53,37 @@ def test_one_that_may_give_something_is_not(shown, line):
     lines = shown(f"{TOP}{MAIN}{line}")
     assert "deadlock" in lines[0]
     assert "None" not in "".join(lines)
+
+
+NO_WAIT = (
+    "x.get(1, 0, 8) at prog.py:5 was called but never awaited, so it did nothing; a predicate cannot wait: let it look "
+    "at what this rank has, as ep.segment or what a handler has kept, or write a loop in its place, {}"
+)
+OF_CALLS = {
+    "a = np.zeros(8)\n    c = x.get(1, 0, 8)\n    await ep.block_until(lambda: c == a)": (
+        "x.get(1, 0, 8) at prog.py:6 was called but never awaited, so it did nothing; write `await x.get(1, 0, 8)`"
+    ),
+    "await ep.block_until(lambda: x.get(1, 0, 8) == np.zeros(8))": (
+        NO_WAIT.format("`while not (await x.get(1, 0, 8) == np.zeros(8)).all(): pass`, or with `.any()`")
+    ),
+    "def r(): return np.zeros(8) == x.get(1, 0, 8)\n    await ep.block_until(r)": NO_WAIT.format("which may `await`"),
+}
+
+
+@pytest.mark.parametrize("line", OF_CALLS)
+def test_one_that_compares_a_call_with_an_array_is_told_to_await_alone(shown, line):
+    """What it returned is an array; but to take `.all()` of that would compare the call as ever."""
+    lines = shown(f"{EXTENDED}{line}")
+    assert lines[-1] == OF_CALLS[line]
+    assert "many truth values" not in "".join(lines)
+
+
+def test_another_call_that_is_forgotten_leaves_what_is_told_of_an_array(shown):
+    lines = shown(
+        f"import numpy as np\n{MAIN}a = np.zeros(8)\n    c = ep.poll()\n    await ep.block_until(lambda: a == 1)"
+    )
+    assert lines[-2:] == [
+        "ep.poll() at prog.py:7 was called but never awaited, so it did nothing; write `await ep.poll()`",
+        "the predicate at prog.py:8 returned an array, which has many truth values: write `lambda: (a == 1).all()`, or "
+        "`.any()`",
+    ]
