@@ -225,6 +225,22 @@ def test_json_is_printed_alone_where_ranks_are_processes(run_program):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("code", "status", "said"),
+    [
+        ("'no\\nmore'", 1, "exit with status 1: no"),
+        ("3", 3, "exit with status 3"),
+    ],
+)
+def test_json_has_the_text_of_an_exit_as_in_simulation(shell, code, status, said):
+    program = shell.file(f"import sys\nasync def main(ep):\n    await ep.attach()\n    sys.exit({code})")
+    for conduit in ("loggp", MPI):
+        done = shell.conduit("run", program, "--conduit", conduit, "--json", "found.json")
+        (found,) = json.loads((shell.folder / "found.json").read_text())
+        assert (done.status, found["error"]) == (status, said), done.err
+
+
+@pytest.mark.slow
 def test_json_is_printed_alone_under_a_launcher(shell):
     program = shell.file("async def main(ep):\n    print('rank', ep.rank)\n")
     done = shell.mpiexec(2, "-m", "conduit", "run", program, "--conduit", MPI, "--json", "-")
