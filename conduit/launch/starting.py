@@ -218,7 +218,7 @@ class _Launcher:
             self._sweep()
             self._show_kept()
             self._tell_others()
-            if self._states and not self._outcome.results:
+            if not (self._outcome.results or all(state.ours for state in self._states.values())):
                 terminal.tell(stall.interrupted(self._states, self._count))
                 self._outcome.shown = True
         status = self._process.returncode
