@@ -42,10 +42,12 @@ def natural(name: str) -> list[tuple[int, str]]:
 
 def is_a(value: object) -> str:
     """Return what kind of thing a value is, after its name: "is a str", "is an Endpoint", "is no value"."""
-    if value is None:
-        return "is no value"
-    name = type(value).__name__
-    return f"is {'an' if name[0] in 'AEIOaeio' else 'a'} {name}"
+    return "is no value" if value is None else f"is {a_kind(type(value))}"
+
+
+def a_kind(kind: type) -> str:
+    """Return the name of a class with its article: "a str", "an Endpoint"."""
+    return f"{'an' if kind.__name__[0] in 'AEIOaeio' else 'a'} {kind.__name__}"
 
 
 def to_install(extra: str) -> str:

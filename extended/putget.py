@@ -162,7 +162,7 @@ class PutGet:
     def get(self, dest: SupportsIndex, offset: SupportsIndex, nbytes: SupportsIndex) -> Coroutine[Any, Any, Bytes]: ...
     @overload
     def get(self, dest: SupportsIndex, offset: SupportsIndex, *, out: Out) -> Coroutine[Any, Any, Out]: ...
-    @public(_for_get("get"))
+    @public(_for_get("get"), number="get_value")
     async def get(
         self,
         dest: SupportsIndex,

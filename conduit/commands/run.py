@@ -353,7 +353,7 @@ def _in_a_line(error: BaseException) -> str:
         case KeyboardInterrupt():
             return "interrupted"
         case SystemExit(code=code):
-            return _exit_in_a_line(code)
+            return _exit_in_a_line(getattr(error, "last_words", "") or code)
         case BadRequest() | UnknownConduit() if not getattr(error, "__notes__", ()):
             return ""
     first = next(iter(str(error).splitlines()), "")
@@ -408,6 +408,19 @@ def _ran(file: ProgramFile, spec: Spec, args: tuple[str, ...], settings: Mapping
     )
 
 
+class _ExitOfProcesses(SystemExit):
+    """A program has ended itself in processes, which have shown its text.
+
+    Args:
+        status: that they have ended with.
+        last_words: the text, "" where it has given none.
+    """
+
+    def __init__(self, status: int, last_words: str) -> None:
+        super().__init__(status)
+        self.last_words = last_words
+
+
 def _in_processes(
     spec: Spec, ranks: int | None, number: int, words: Callable[[str], str], *, reported_on: str = ""
 ) -> Ran:
@@ -425,7 +438,7 @@ def _in_processes(
         status = outcome.status or int(not outcome.explained)
         if outcome.failed:
             raise ProgramFailed(f"exit with status {status}", status)
-        raise SystemExit(status)
+        raise _ExitOfProcesses(status, outcome.last_words)
     ran: Ran = pickle.loads(outcome.results[0])
     return ran
 

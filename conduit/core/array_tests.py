@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 
 _LONGEST = 8
-"""Bytes of the longest number that `x.get_value` gets."""
+"""Bytes of the longest number that such a method gets."""
 _WHERE_ARRAY = "; end it with `.all()` where that gives an array"
 
 
-def one_truth(test: ast.expr, call: ast.AST, gives: type | None) -> tuple[ast.expr, str]:
+def one_truth(test: ast.expr, call: ast.AST, gives: type | None, number: str = "") -> tuple[ast.expr, str]:
     """Return a test so that it has one truth value, and what to say besides.
 
     Args:
         test: with the `await` of a call in it.
         call: the call.
         gives: the class of what that gives, None where it is not known.
+        number: the method that takes the same and gives a number in the place of its bytes; "" where there is none.
     """
     inside = _path(test, call)
     if not inside or not isinstance(call, ast.Call) or any(each.arg == "out" for each in call.keywords):
@@ -30,9 +31,9 @@ def one_truth(test: ast.expr, call: ast.AST, gives: type | None) -> tuple[ast.ex
     if gives is None or not issubclass(gives, np.ndarray) or many is None:
         return test, ""
     match inside[1:]:
-        case [] | [ast.Compare(comparators=[ast.Constant(int())]), *_] if named_get and _is_short(call):
+        case [] | [ast.Compare(comparators=[ast.Constant(int())]), *_] if number and _is_short(call):
             assert isinstance(call.func, ast.Attribute)
-            call.func.attr = "get_value"  # which takes the same
+            call.func.attr = number
             return test, ""
         case [ast.Compare(comparators=[ast.Constant(bytes())]), *_]:
             return _Putting(inside[0], ast.Call(ast.Name("bytes"), [inside[0]], [])).visit(test), ""

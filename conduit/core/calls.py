@@ -39,6 +39,9 @@ _HOLDERS = (list, dict)
 _HELD = 1000
 """Calls in one list of a program's that are looked at when an error rises."""
 
+NUMBER = "gives_a_number"
+"""What a function has that gives bytes: the name of the method that takes the same and gives them as a number."""
+
 MOST_FORGOTTEN = 1000
 """Calls that a rank may forget before the next one raises: a loop that awaits nothing would go on for ever."""
 
@@ -179,9 +182,10 @@ def _forgotten(unused: Guard, times: int = 1, write: str = "await {}") -> str:
     made = written.call(code, lasti, _name(call))
     often = f" {times} times" if times > 1 else ""
     gives = None if isinstance(call, str) else usual_kind(call)
+    number = getattr(call, NUMBER, "")
     return (
         f"{made} at {written.place(code, lasti)} was called{often} but never awaited, so it did nothing; "
-        f"{to_await.instead(written.around(code, lasti), made, write, code=code, gives=gives)}"
+        f"{to_await.instead(written.around(code, lasti), made, write, code=code, gives=gives, number=number)}"
     )
 
 

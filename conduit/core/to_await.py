@@ -23,6 +23,7 @@ def instead(
     *,
     code: CodeType | None = None,
     gives: type | None = None,
+    number: str = "",
 ) -> str:
     """Return what to do: "write `await x.barrier()`".
 
@@ -32,15 +33,18 @@ def instead(
         write: what to write, with {} for the call.
         code: of the function that has made it, for where `around` is not known.
         gives: the class of what the call gives when it is awaited, None where that is not known.
+        number: the method that gives a number in the place of the bytes which the call gives; "" where there is none.
     """
     inside = [node for node in around if not _apart(node, around)]
     match around[-2:]:
         case [ast.Subscript(value=value, slice=index), call] if value is call and write == _WAIT:
             write = f"({_WAIT})[{ast.unparse(index)}]"  # `await` takes what the brackets give
-    for number in reversed(range(len(inside))):
-        match inside[number]:
+        case [ast.BinOp() | ast.Compare() | ast.UnaryOp() | ast.AugAssign(), _] if hasattr(gives, "__await__"):
+            write = f"await ({_WAIT})"  # one awaits the call, the other the handle that this gives
+    for place in reversed(range(len(inside))):
+        match inside[place]:
             case ast.Lambda() as function:
-                return _in_lambda(function, inside[:number], around[-1], gives)
+                return _in_lambda(function, inside[:place], around[-1], gives, number)
             case ast.GeneratorExp() as generator:
                 return f"write `{_listed(generator, around[-1])}`, with the brackets{_of_function(inside)}"
             case ast.FunctionDef(name=name) if _is_predicate(name, inside[0]):
@@ -88,13 +92,13 @@ def _as_async(name: str) -> str:
     return f", and {name} as `async def`, which is awaited too"
 
 
-def _in_lambda(function: ast.Lambda, outside: Sequence[ast.AST], call: ast.AST, gives: type | None) -> str:
+def _in_lambda(function: ast.Lambda, outside: Sequence[ast.AST], call: ast.AST, gives: type | None, number: str) -> str:
     """Say what to do where a call stands in a lambda, which cannot await it."""
     match outside[-1] if outside else None:
         case ast.Call(func=ast.Attribute(attr="block_until"), args=[first, *_]) if first is function:
             if gives is type(None) and function.body is call:  # in a loop it would be made for ever
                 return f"{NO_WAIT}, or write `await {ast.unparse(call)}` in its place"
-            test, besides = one_truth(_Awaiting(call).visit(function.body), call, gives)
+            test, besides = one_truth(_Awaiting(call).visit(function.body), call, gives, number)
             loop = ast.unparse(ast.UnaryOp(ast.Not(), test))
             return f"{NO_WAIT}, or write a loop in its place, `while {loop}: pass`{besides}"
         case ast.Call(func=ast.Name(id="map"), args=[first, given]) if first is function and len(_names(function)) == 1:

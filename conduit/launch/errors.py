@@ -12,6 +12,7 @@ from conduit.core.written import place
 from conduit.errors import ConduitError, HandlerError
 from conduit.launch.hints import handed_on, hint
 from conduit.launch.life import Rank
+from conduit.launch.predicates import waits_in_predicate
 from conduit.launch.raised import Told, afterwards, leaves, of_others, told_of
 from conduit.launch.reports.folders import is_library, is_own
 from conduit.launch.tasks import error_line
@@ -121,7 +122,8 @@ def _causes(error: BaseException, failed: Iterable[Rank], ranks: Sequence[Rank])
         text = str(forgotten)
         if not _broken_off(error, text) and not any(_handed_on(part, text) for part in parts):
             said.append(text)
-    return [text for text in dict.fromkeys(said) if text and text != str(error)]
+    wrong = {str(error), *(hint(part) for part in parts if any(waits_in_predicate(part, text) for text in said))}
+    return [text for text in dict.fromkeys(said) if text and text not in wrong]
 
 
 def _close_held(error: BaseException) -> None:

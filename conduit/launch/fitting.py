@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from conduit.contract import RankKind
 from conduit.core import arguments
+from conduit.errors import BadRequest
+from conduit.launch import processes
 from conduit.launch.kinds import kind_of_job
 from conduit.launch.registry import Spec
 
@@ -19,7 +21,7 @@ def check_fits(
 ) -> None:
     """Refuse, as `conduit.run` does, what a network cannot have or no network takes.
 
-    Where processes are is known when they have been started, and refused then.
+    Where processes are is known when they have been started, and refused then; no host has more than there are.
 
     Raises:
         BadRequest: the text says which argument, and what fits.
@@ -30,4 +32,15 @@ def check_fits(
     kind = kind_of_job(spec)
     if spec.rank_kind is not RankKind.PROCESS:
         kind.hosts(spec, ranks, ranks_per_host)
+    elif ranks_per_host is not None:
+        _check_few(spec, processes.announced(spec) or ranks or processes.DEFAULT_RANKS, ranks_per_host)
     spec.cls.check_segment(spec.options, segment)
+
+
+def _check_few(spec: Spec, ranks: int, ranks_per_host: int) -> None:
+    """Refuse more processes on a host than there are."""
+    if ranks_per_host > ranks:
+        raise BadRequest(
+            f"ranks_per_host={ranks_per_host} is more than the {ranks} ranks on {spec.text!r}, whose processes are "
+            "where their launcher puts them; leave it out, and tell the launcher"
+        )

@@ -13,16 +13,26 @@ _ONE_BY_ONE = (
     "`{}` in its place, which makes one call after the other; to make them at the same time, let each keep what it "
     "gets, in a list of main's, and start them in `async with trio.open_nursery() as nursery:`"
 )
+_IN_A_NURSERY = (
+    "`for each in {0}: await each` in its place, which makes one call after the other; to make them at the same time, "
+    "put no calls in {0}: start each in `async with trio.open_nursery() as nursery:` by `nursery.start_soon(function, "
+    "*arguments)`"
+)
 
 
 def gathered(failed: ProgramNode | None) -> str:
-    """Return what gives the results that a program takes from `gather`; "" where it takes none.
+    """Return what gives the results that a program takes from `gather`, or awaits the calls of a list; "" for others.
 
     Args:
         failed: the line that failed.
     """
-    call = next(filter(_is_gather, ast.walk(failed.tree)), None) if failed is not None else None
-    if not isinstance(call, ast.Call) or failed is None or not _takes(failed, call):
+    call = _call(failed)
+    if call is None or failed is None:
+        return ""
+    if not _takes(failed, call):
+        match call.args:
+            case [ast.Starred(value=ast.Name(id=several))]:
+                return _IN_A_NURSERY.format(several)
         return ""
     begun = _begun(failed, call)
     if begun is not None:
@@ -30,6 +40,40 @@ def gathered(failed: ProgramNode | None) -> str:
         return f"`handles = {_source(handles)}`, then `await {owner}.wait_all(handles)` in the place of `gather`"
     results = _awaited(call.args)
     return _ONE_BY_ONE.format(_source(results)) if results is not None else ""
+
+
+def begun_before(failed: ProgramNode | None) -> set[int]:
+    """Return the lines that have made the calls which `gather` is given in variables: that these are awaited is said.
+
+    Args:
+        failed: the line that failed.
+    """
+    call = _call(failed)
+    if call is None or failed is None:
+        return set()
+    given = [each.value if isinstance(each, ast.Starred) else each for each in call.args]
+    names = {each.id for each in given if isinstance(each, ast.Name)}
+    found = set[int]()
+    for node in written.nodes(failed.frame.f_code) if names else ():
+        if isinstance(node, ast.stmt) and _fills(node) in names:
+            found.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return found
+
+
+def _fills(node: ast.stmt) -> str:
+    """Return the variable that a statement gives a value, or a further element; "" for every other statement."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AugAssign(target=ast.Name(id=name)):
+            return name
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append" | "extend"))):
+            return name
+    return ""
+
+
+def _call(failed: ProgramNode | None) -> ast.Call | None:
+    """Return the call of `gather` in the line that failed, None where it has none."""
+    found = next(filter(_is_gather, ast.walk(failed.tree)), None) if failed is not None else None
+    return found if isinstance(found, ast.Call) else None
 
 
 def _is_gather(node: ast.AST) -> bool:

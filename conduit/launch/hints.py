@@ -14,7 +14,7 @@ from conduit.core import written
 from conduit.core.handlers import WAITS
 from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError
-from conduit.launch.gathered import gathered
+from conduit.launch.gathered import begun_before, gathered
 from conduit.launch.hidden import hiding
 from conduit.launch.misuse import misuse
 from conduit.launch.misused_arguments import (
@@ -169,8 +169,8 @@ def _of_another(error: TypeError) -> str:
     return ""
 
 
-def handed_on(error: BaseException) -> range | None:
-    """Return the lines of a program where it gives a call to what cannot await it; None for every other error.
+def handed_on(error: BaseException) -> set[int] | None:
+    """Return the lines of a program that make a call and give it to what cannot await it; None for every other error.
 
     That call has been made, and is not awaited there; to await it is not what is to be done about that.
     """
@@ -181,7 +181,7 @@ def handed_on(error: BaseException) -> range | None:
     if failed is None:
         return None
     first = getattr(failed.tree, "lineno", 0)
-    return range(first, (getattr(failed.tree, "end_lineno", None) or first) + 1)
+    return {*range(first, (getattr(failed.tree, "end_lineno", None) or first) + 1), *begun_before(failed)}
 
 
 def _raised_in_asyncio(error: BaseException) -> bool:

@@ -22,6 +22,7 @@ from conduit.launch.misused_arguments import (
     wrong_count,
     wrong_keyword,
 )
+from conduit.launch.misused_handles import of_handle
 from conduit.launch.program_node import UNKNOWN, ProgramNode, as_called, name_of, program_node, source_of
 from conduit.launch.result import Result
 from conduit.words import is_a
@@ -54,6 +55,8 @@ def misuse(error: TypeError, ours: Callable[[object], bool]) -> str:
         return waits
     if found := _COUNT.search(text):
         return wrong_count(failed, found["name"])
+    if handle := of_handle(failed, text):
+        return handle
     if text.startswith(STARTED):
         return of_started(failed.tree)
     if found := _NO_CONTEXT.match(text):

@@ -30,7 +30,10 @@ class ProgramNode(NamedTuple):
     ours: Callable[[object], bool]
 
     def value(self, node: ast.AST) -> object:
-        """Return what a name stands for, or an attribute; no property of an object of the program's is called."""
+        """Return what a name stands for, an attribute, or an element of a list, tuple or dict.
+
+        No property of an object of the program's is called.
+        """
         match node:
             case ast.Name(id=name):
                 for names in (self.frame.f_locals, self.frame.f_globals):
@@ -44,7 +47,20 @@ class ProgramNode(NamedTuple):
                     return getattr(there, name)
                 except Exception:  # out of a property, while the report of another error is made
                     return UNKNOWN
+            case ast.Subscript(value=held, slice=ast.Constant(value=key)):
+                return self._element(self.value(held), key)
+            case ast.Subscript(value=held, slice=ast.Name() as name):
+                return self._element(self.value(held), self.value(name))
         return UNKNOWN
+
+    def _element(self, held: object, key: object) -> object:
+        """Return what a list, tuple or dict of Python's own has at a place; `UNKNOWN` for others."""
+        if type(held) not in (list, tuple, dict) or type(key) not in (int, str):
+            return UNKNOWN
+        try:
+            return held[key]  # type: ignore[index]
+        except (LookupError, TypeError):
+            return UNKNOWN
 
     def is_ours(self, there: object) -> bool:
         """Say whether an object is one of this project, or a module."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 
 from conduit.launch import loops
 from conduit.launch.life import Life
 from conduit.launch.reports import RankRecord, Report, SourceLine, TaskRecord, brief, broken_off, explain, gather
-from conduit.launch.reports.folders import is_own
+from conduit.launch.reports.folders import is_of_project, is_own
 
 _COMPUTES = "code of its own"
+_LINE = re.compile(r":\d+ in ")
+"""What is between a file and a function in the words for a line."""
 
 
 @attrs.frozen
@@ -23,11 +26,13 @@ class RankState:
         record: as in every report.
         waits: whether it waits, and does not compute.
         told: the report of a standstill that it has told of all ranks, "" for none.
+        ours: whether it runs a program of this project, as a benchmark, whose lines say nothing to who has called it.
     """
 
     record: RankRecord
     waits: bool = True
     told: str = ""
+    ours: bool = False
 
 
 def state_of(rank: int, life: Life, interrupt: BaseException | None = None) -> RankState:
@@ -38,7 +43,8 @@ def state_of(rank: int, life: Life, interrupt: BaseException | None = None) -> R
         tasks = [attrs.evolve(task, call=f"ran {broken.line}") if task.ran else task for task in record.tasks]
         told = loops.advice_on_interrupt(interrupt) if any(task.ran for task in tasks) else ""
         record = attrs.evolve(record, tasks=tuple(tasks), advice=(*record.advice, *filter(None, [told])))
-    return RankState(attrs.evolve(record, rank=rank))
+    line = "" if broken is None else broken.line
+    return RankState(attrs.evolve(record, rank=rank), ours=_runs_ours([_LINE.split(line)[0], *_files(record)]))
 
 
 def computing(rank: int, thread: int) -> RankState:
@@ -50,7 +56,20 @@ def computing(rank: int, thread: int) -> RankState:
     place = None if frame is None else SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
     task = TaskRecord(f"rank {rank}", place, False, _COMPUTES, None)
     record = RankRecord(rank, "runs its main", True, False, (task,), False, 0, (), ())
-    return RankState(record if frame is None else attrs.evolve(record, advice=(loops.advice(frame),)), waits=False)
+    if frame is not None:
+        record = attrs.evolve(record, advice=(loops.advice(frame),))
+    return RankState(record, waits=False, ours=_runs_ours(_files(record)))
+
+
+def _files(record: RankRecord) -> list[str]:
+    """Return the files of a program that a rank's tasks are in."""
+    return [task.place.file for task in record.tasks if task.place is not None]
+
+
+def _runs_ours(files: Iterable[str]) -> bool:
+    """Say whether all files of a program that are known are of this project."""
+    known = [file for file in files if file]
+    return bool(known) and all(map(is_of_project, known))
 
 
 def stall(now: int, seconds: float, states: Sequence[RankState]) -> Report:

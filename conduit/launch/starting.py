@@ -70,6 +70,7 @@ class Outcome:
             else 0.
         shown: whether it has been shown where the ranks were when a signal ended them.
         kind: what error has ended the job, as a rank has told it; "" of none.
+        said: what that says.
     """
 
     status: int
@@ -78,6 +79,13 @@ class Outcome:
     interrupted: int = 0
     shown: bool = False
     kind: str = ""
+    said: str = ""
+
+    @property
+    def last_words(self) -> str:
+        """What a rank has ended the job with by `sys.exit(text)`, "" where that was a status or another end."""
+        said = self.said if self.kind == _EXIT and self.status == 1 else ""
+        return "" if said == str(True) or said.removeprefix("-").isdecimal() else said
 
     @property
     def failed(self) -> bool:
@@ -210,13 +218,14 @@ class _Launcher:
             self._sweep()
             self._show_kept()
             self._tell_others()
-            if self._states and not self._outcome.results:
+            if not (self._outcome.results or all(state.ours for state in self._states.values())):
                 terminal.tell(stall.interrupted(self._states, self._count))
                 self._outcome.shown = True
         status = self._process.returncode
         self._outcome.status = 1 if self._lost or self._fallen else 128 - status if status < 0 else status
         self._outcome.explained = self._explained
-        self._outcome.kind = self._shown[1] if self._shown else ""
+        if self._shown is not None:
+            _, self._outcome.kind, self._outcome.said = self._shown
         if self._lost:
             self._tell_failure(self._lost)
         elif not self._explained and (status or not self._outcome.results):  # it may take any end for a good one

@@ -8,6 +8,7 @@ import inspect
 import re
 from collections.abc import Iterable
 from contextlib import suppress
+from random import Random
 from types import ModuleType
 
 import attrs
@@ -29,6 +30,7 @@ from conduit.launch.front_ends import (
     script_of,
 )
 from conduit.launch.misuse import nothing
+from conduit.launch.misused_handles import awaited_once
 from conduit.launch.program_node import as_called, is_name, program_node
 from conduit.launch.public import has_name, is_ours, layer_classes, own_packages, package_of, public_modules
 from conduit.launch.reports.folders import is_own
@@ -43,6 +45,10 @@ _PREFIX = re.compile(
     re.IGNORECASE,
 )
 """What libraries of C put before names, and behind that for their parts and for types."""
+_RANDOM = {"rand": "random", "randn": "standard_normal", "random_sample": "random", "random_integers": "integers"}
+"""What numpy's generators have in the place of functions of `numpy.random`."""
+_PYTHONS = {"integers": "randrange(low, high)", "normal": "gauss(mean, deviation)"}
+"""What Python's generators have for one number in the place of methods of numpy's."""
 _OF_A_LIBRARY = re.compile(r"(gasnett?|gex|mpi|shmemx?|b?upc|upcxx)_|(MYTHREAD|THREADS|my_pe|n_pes)$", re.IGNORECASE)
 """Names as C has them in the libraries that programs come from."""
 
@@ -63,6 +69,8 @@ def of_attribute(there: object, name: str, error: BaseException) -> str:
         return "a nursery is entered: write `async with trio.open_nursery() as nursery:`, and use `nursery` in it"
     if isinstance(there, memoryview):
         return _of_memory(name, min(_names_of(there, error), default="payload"))
+    if isinstance(there, Random):
+        return _of_random(there, name, error)
     if not is_ours(kind):
         return ""
     own = [each for each in dir(there) if not each.startswith("_")]
@@ -87,6 +95,8 @@ def of_attribute(there: object, name: str, error: BaseException) -> str:
     if hasattr(kind, "__await__") and (of_result or name in _WAITS) and (called := _written(error)):
         result = "" if not of_result or "put" in getattr(there, "call", "") else f" for its result, which has {name}"
         return f"{called} {is_a(there)}: write `await {called}`{result}"
+    if hasattr(kind, "__await__") and of_result and (once := _awaited_once(kind, error)):
+        return once
     of_one_at_hand = _of_one_at_hand(there, name, error)
     if isinstance(there, Endpoint) and of_one_at_hand:
         return of_one_at_hand
@@ -262,6 +272,20 @@ def _of_memory(name: str, called: str) -> str:
     )
 
 
+def _of_random(there: Random, name: str, error: BaseException) -> str:
+    """Say what has a method of numpy's generators to who takes a rank's own for one; "" for others of the program's."""
+    method = _RANDOM.get(name, name)
+    ranks = [getattr(value, "ep", value) for _, value in _at_hand(error)]
+    if not hasattr(np.random.Generator, method) or not any(getattr(each, "random", None) is there for each in ranks):
+        return ""
+    called = _written(error) or "ep.random"
+    like_it = f", or `{called}.{_PYTHONS[method]}`" if method in _PYTHONS else ""
+    return (
+        f"{called} is a generator of Python's: write `rng = numpy.random.default_rng({called}.getrandbits(64))`, then "
+        f"`rng.{method}(...)`{like_it}"
+    )
+
+
 def _own_name(name: str, own: Iterable[str]) -> str:
     """Return the name of an object that is meant beyond doubt, before those of others: a slip, or its last words."""
     if meant := slip(name, own):
@@ -344,6 +368,17 @@ def _written(error: BaseException) -> str:
     match None if failed is None else failed.tree:
         case ast.Attribute(value=there) | ast.Call(func=ast.Attribute(value=there)):
             return ast.unparse(there) if is_name(there.value if isinstance(there, ast.Subscript) else there) else ""
+    return ""
+
+
+def _awaited_once(kind: type, error: BaseException) -> str:
+    """Say what to write where the program's line has an `await` that gave a handle; "" where it has none."""
+    failed = program_node(error, is_ours)
+    match None if failed is None else failed.tree:
+        case ast.Attribute(value=ast.Await() as node) | ast.Call(func=ast.Attribute(value=ast.Await() as node)) if (
+            failed
+        ):
+            return awaited_once(failed, node, kind)
     return ""
 
 

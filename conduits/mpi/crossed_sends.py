@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable
 from typing import Protocol
 
-_SENDS = re.compile(r"MPI S?send to rank \d+, ", re.IGNORECASE)
 _APART = "write `request = await comm.Isend(...)` in its place, then the receive, then `await request.Wait()`"
 _TO_ITSELF = f"a large message to oneself waits for its receive: {_APART}"
 _TO_OTHERS = (
@@ -15,12 +13,18 @@ _TO_OTHERS = (
 )
 
 
+class UntilReceived(str):
+    """What a call waits for that sends and does not return before a receive takes a large message, in words."""
+
+    __slots__ = ()
+
+
 class SendWait(Protocol):
     """What a rank waits for."""
 
     @property
     def what(self) -> str:
-        """In words."""
+        """In words, those of a send being `UntilReceived`."""
         ...
 
     @property
@@ -44,7 +48,7 @@ def on_crossed_sends(
     rank, known = first, dict[int, None]()
     while not known or rank != first:
         known[rank] = None
-        sends = [each for each in waits(rank) if _SENDS.match(each.what)]
+        sends = [each for each in waits(rank) if isinstance(each.what, UntilReceived)]
         if len(sends) != 1:
             return ""
         (dest,) = sends[0].ranks

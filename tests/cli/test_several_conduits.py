@@ -142,6 +142,12 @@ def test_a_wrong_call_ends_all(run):
         ),
         (
             ("loggp", "mpi:library=mpi4py"),
+            ("--ranks-per-host", "3"),
+            "ranks_per_host=3 is more than the 2 ranks on 'mpi:library=mpi4py', whose processes are where their "
+            "launcher puts them; leave it out, and tell the launcher",
+        ),
+        (
+            ("loggp", "mpi:library=mpi4py"),
             ("--stall-limit", "-1"),
             "--stall-limit -1 is not allowed; pass a finite number of at least 0 and at most 1e+09",
         ),

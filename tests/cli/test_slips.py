@@ -1126,7 +1126,21 @@ GATHERED = {
     "for a in await asyncio.gather(one(1), x.get_value(0, 0)): pass": ONE_BY_ONE.format(
         "[await one(1), await x.get_value(0, 0)]"
     ),
-    "t = [one(1), one(2)]\n    a = await asyncio.gather(*t)": ONE_BY_ONE.format("[await each for each in t]"),
+    **{
+        f"{made}\n    a = await asyncio.gather(*t)": ONE_BY_ONE.format("[await each for each in t]")
+        for made in (
+            "t = [one(1), one(2)]",
+            "t = [\n        one(n)\n        for n in range(2)\n    ]",
+            "t = []\n    for n in range(2): t.append(one(n))",
+            "t = [one(1)]\n    t += [x.get(0, 0, 8)]",
+        )
+    },
+    "one_ = one(1)\n    a = await asyncio.gather(one_, one(2))": ONE_BY_ONE.format("[await one_, await one(2)]"),
+    "t = [one(1), one(2)]\n    await asyncio.gather(*t)": (
+        "programs run on Trio, where nothing of asyncio works: write `for each in t: await each` in its place, which "
+        "makes one call after the other; to make them at the same time, put no calls in t: start each in `async with "
+        "trio.open_nursery() as nursery:` by `nursery.start_soon(function, *arguments)`"
+    ),
     "await asyncio.gather(x.put(0, 0, b'a'), x.put(1, 0, b'a'))": at_once("x.put, 0, 0, b'a'"),
     "for a in range(2): await asyncio.gather(x.barrier())": at_once("x.barrier"),
 }
@@ -1140,12 +1154,19 @@ def test_the_results_of_asyncio_gather_are_kept_by_what_is_written_for_it(shown,
     try:
         lines = shown(f"import asyncio\nasync def one(n): return n\n{EXTENDED}{body}")
         assert GATHERED[body] in lines
-        held = [each for each in lines if "never awaited" in each and "(*t)" not in body]  # those are in a variable
+        held = [each for each in lines if "never awaited" in each]
         assert not held, "one advice, and no other beside it"
     finally:
         asyncio.set_event_loop(None)
         loop.close()
         gc.collect()
+
+
+@pytest.mark.parametrize("right", ["a = [await each for each in t]", "for each in t: await each"])
+def test_what_is_written_for_gather_awaits_calls_that_were_made_before(command, tmp_path, monkeypatch, right):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(f"async def one(n): return n\n{EXTENDED}t = [one(1), x.barrier()]\n    {right}")
+    assert command("run", "prog.py", "--conduit", "loggp").status == 0
 
 
 @pytest.mark.parametrize("call", ["asyncio.run(ep.poll())", "asyncio.run(ep.request_short(1 - ep.rank, h, 1))"])

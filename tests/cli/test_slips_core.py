@@ -29,6 +29,11 @@ LATER = (
     "ep.charge; let it set a flag and do the rest after block_until, or in ep.on_progress"
 )
 
+OWN_LAYER = (
+    "import conduit\nimport numpy as np\nclass Own:\n    @conduit.checked_call()\n"
+    "    async def get(self, dest, offset, nbytes) -> np.ndarray: return np.zeros(8)\n"
+    "async def main(ep):\n    await ep.attach()\n    "
+)
 UNAWAITED = {
     # A function of the program's own, whose coroutine is kept.
     OWN + "t = total(x, 1)\n    t + 1": TOTAL,
@@ -93,6 +98,11 @@ UNAWAITED = {
             ("x.get(0, 0, out=ep.segment[:9])", "", "`while not await x.get(0, 0, out=ep.segment[:9]): pass`"),
         ]
     },
+    OWN_LAYER + "await ep.block_until(lambda: Own().get(0, 0, 8))": (  # which has no other method for numbers
+        NEVER.format("Own().get(0, 0, 8)", 8)
+        + "a predicate cannot wait: let it look at what this rank has, as ep.segment or what a handler has kept, or "
+        "write a loop in its place, `while not (await Own().get(0, 0, 8)).all(): pass`, or with `.any()`"
+    ),
     **{
         f"{EXTENDED}await ep.block_until({call})": (
             f"`{call.partition('.')[2]}` waits, and a predicate cannot wait: let it look at what this rank has, as "

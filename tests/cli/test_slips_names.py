@@ -19,6 +19,11 @@ SWAP = "write `await c.swap(dest, offset, v)`"
 COMPARE = "write `await c.compare_swap(dest, offset, expected, new)`"
 ANY_OPERATION = "write `await x.atomic(dtype).fetch_add(dest, offset, value)`, or another of its operations"
 
+PYTHONS = (
+    "{0} is a generator of Python's: write `rng = numpy.random.default_rng({0}.getrandbits(64))`, then `rng.{1}(...)`"
+)
+RNG = "import numpy; rng = numpy.random.default_rng({}.getrandbits(64)); "
+
 # What a program writes; what it is told; what it then writes, arguments filled in.
 NAMES = [
     # A name of the own class is meant before one of another.
@@ -263,6 +268,25 @@ NAMES = [
         "PE has no finc; write `await pe.atomic_fetch_inc(target, dest)`",
         "await pe.atomic_fetch_inc(a[:1], 0)",
     ),
+    # A rank's generator is Python's.
+    (
+        CORE,
+        "ep.random.integers(3)",
+        f"{PYTHONS.format('ep.random', 'integers')}, or `ep.random.randrange(low, high)`",
+        f"{RNG.format('ep.random')}rng.integers(3); ep.random.randrange(0, 3)",
+    ),
+    (
+        CORE,
+        "r = ep.random; r.normal(0, 1, 4)",
+        f"{PYTHONS.format('r', 'normal')}, or `r.gauss(mean, deviation)`",
+        f"r = ep.random; {RNG.format('r')}rng.normal(0, 1, 4); r.gauss(0, 1)",
+    ),
+    (
+        UPC,
+        "t.ep.random.rand(4)",
+        PYTHONS.format("t.ep.random", "random"),
+        f"{RNG.format('t.ep.random')}rng.random(4)",
+    ),
 ]
 
 
@@ -278,6 +302,11 @@ def test_what_is_told_works(command, tmp_path, monkeypatch, top, line, said, rig
     assert command("run", "prog.py", "--ranks", "2", "--conduit", "loggp").status == 0
     for written in re.findall(r"`([^`]*)`", said):
         assert written.partition("for ")[0].partition("(")[0].replace("x.atomic", "") in right
+
+
+@pytest.mark.parametrize("line", ["import random; random.Random(1).normal()", "ep.random.nothing()"])
+def test_nothing_is_said_of_another_generator_nor_of_another_name(shown, line):
+    assert re.fullmatch(r"raised by rank 0 at 0\.\d+ s", shown(f"{CORE}    {line}", "--ranks", "2")[-1])
 
 
 @pytest.mark.parametrize("main", ["ep", "endpoint"])

@@ -24,6 +24,7 @@ from conduit.launch.polls import polls_of
 from conduit.launch.reports.clocks import looks_at_time
 from conduit.launch.reports.computing import on_loops
 from conduit.launch.reports.folders import is_between, is_library, is_own
+from conduit.launch.reports.nothing_returned import returns_nothing
 from conduit.launch.reports.own_variables import own_variables, shared_variables
 from conduit.launch.reports.records import (
     COMPUTES,
@@ -239,7 +240,7 @@ def _modules(own: Sequence[trio.lowlevel.Task]) -> set[int]:
 
 
 def _of_predicates(own: Sequence[trio.lowlevel.Task], waits: Mapping[int, Wait], several: _Shared) -> list[str]:
-    """Return what to do about variables and clocks of predicates that tasks wait for.
+    """Return what to do about variables, clocks and results of predicates that tasks wait for.
 
     Args:
         own: the tasks of a rank.
@@ -253,6 +254,7 @@ def _of_predicates(own: Sequence[trio.lowlevel.Task], waits: Mapping[int, Wait],
         if wait is not None and wait.kind is Awaited.PREDICATE and inner:
             found += own_variables(inner[-1])
             found += looks_at_time(inner[-1])
+            found += returns_nothing(inner[-1])
             known = several.get(id(inner[-1].f_globals))
             if known is not None:
                 code = inner[-1].f_code

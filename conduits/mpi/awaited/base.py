@@ -12,6 +12,7 @@ from conduits.mpi.awaited import not_here
 from conduits.mpi.awaited.buffers import whole
 from conduits.mpi.awaited.group import CONGRUENT, IDENT, SIMILAR, UNEQUAL, Group
 from conduits.mpi.awaited.process import Process
+from conduits.mpi.crossed_sends import UntilReceived
 from conduits.mpi.engine.plain import TAG_UB
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
 from conduits.mpi.errors import ErrorClass, MpiError
@@ -22,6 +23,8 @@ _LOWER = {
     "exscan",
 }  # fmt: skip
 """mpi4py's calls for objects."""
+_UNTIL_RECEIVED = ("Send", "Ssend")
+"""The calls that a receive may have to take their message from before they return; others of the kind need none."""
 _WITHOUT_OBJECTS = {"barrier", "probe", "iprobe"}
 """Those of them that carry none."""
 
@@ -247,7 +250,10 @@ class CommBase:
 
     def words(self, call: str, peer: int, tag: int) -> str:
         """Return what a call waits for, in words."""
-        return (self._receives if call == "Recv" else self._sends)(call, peer, tag)
+        if call == "Recv":
+            return self._receives(call, peer, tag)
+        words = self._sends(call, peer, tag)
+        return UntilReceived(words) if call in _UNTIL_RECEIVED else words
 
     def ranks_of(self, peer: int) -> Sequence[int]:
         """Return whom a call concerns, by numbers in the world."""
