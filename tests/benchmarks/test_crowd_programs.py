@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import simpy
 
+import conduit
 from conduit.launch.registry import parse_spec
 from extended import Extended
 
@@ -196,11 +197,11 @@ async def barriers(ep: Any, count: int) -> None:
 
 
 @pytest.mark.parametrize("spec", NETWORKS)
-def test_whole_job_of_1024_ranks(make_job: Callable[..., Any], note: Callable[[str], None], spec: str) -> None:
+def test_whole_job_of_1024_ranks(note: Callable[[str], None], spec: str) -> None:
     """Start, attach, two barriers with all first contacts, end."""
     ranks = most_ranks(spec, 1024)
     begin = time.process_time()
-    make_job(barriers, 2, ranks=ranks, spec=spec).run()
+    conduit.run(barriers, 2, ranks=ranks, conduit=spec)
     note(f"whole job of {ranks} ranks with two barriers, {spec}: {time.process_time() - begin:.2f} s of CPU")
 
 
@@ -212,10 +213,10 @@ async def sums(ep: Any, count: int) -> None:
 
 
 @pytest.mark.parametrize("spec", NETWORKS)
-def test_two_all_reduces(make_job: Callable[..., Any], note: Callable[[str], None], spec: str) -> None:
+def test_two_all_reduces(note: Callable[[str], None], spec: str) -> None:
     """A whole job of 64 ranks with two sums of 8 KB."""
     begin = time.process_time()
-    make_job(sums, 2, ranks=64, spec=spec).run()
+    conduit.run(sums, 2, ranks=64, conduit=spec)
     note(f"whole job of 64 ranks with two all_reduces of 8 KB, {spec}: {time.process_time() - begin:.2f} s of CPU")
 
 
