@@ -9,6 +9,7 @@ from cyclopts.argument import ArgumentCollection
 from conduit.benchmarks.names import Choices, Names, OfConduit
 from conduit.commands.cli import app
 from conduit.commands.compare import benchmarks
+from conduit.commands.completing_specs import bash_specs
 from conduit.launch.registry import CONDUITS, OPERATIONS, installed
 
 
@@ -52,4 +53,6 @@ def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
         shell: For which shell.
     """
     print(app("", _Completing).generate_completion(prog_name="conduit", shell=shell), end="")
+    if shell == "bash":
+        print(bash_specs(), end="")
     return 0

@@ -1,6 +1,9 @@
 """`conduit completion`: what shells complete."""
 
+import contextlib
 import io
+import os
+import pty
 import re
 import shutil
 import subprocess
@@ -70,6 +73,59 @@ def complete():
 )
 def test_bash_completes(complete, words, expected):
     assert complete(*words.split(" ")) == expected.split()
+
+
+@pytest.fixture(scope="module")
+def typed(tmp_path_factory):
+    """Return the words that a command gets of what is typed to an interactive bash, tabs and all."""
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("there is no bash here")
+    out = io.StringIO()
+    with redirect_stdout(out):
+        assert call(["completion", "bash"]) == 0
+    script = tmp_path_factory.mktemp("bash") / "completion"
+    script.write_text(out.getvalue() + """conduit() { printf '<%s>' "$@"; exit; }\nPS1='ready'\n""")
+
+    def words(line):
+        outer, inner = pty.openpty()
+        with os.fdopen(outer, "r+b", buffering=0) as terminal:
+            shell = subprocess.Popen(
+                [bash, "--noprofile", "--rcfile", str(script), "-i"],
+                stdin=inner, stdout=inner, stderr=inner, start_new_session=True, env={**os.environ, "TERM": "dumb"},
+            )  # fmt: skip
+            os.close(inner)
+            shown = b""
+            while b"ready" not in shown:
+                shown += terminal.read(1000)
+            terminal.write(line.encode())
+            with contextlib.suppress(OSError):  # the end of a terminal
+                while more := terminal.read(1000):
+                    shown += more
+            assert shell.wait(60) == 0
+        return re.findall("<([^>]*)>", shown.decode())
+
+    return words
+
+
+@pytest.mark.parametrize(
+    ("typing", "expected"),
+    [
+        ("run prog.py --conduit sci:inl\t\n", ["run", "prog.py", "--conduit", "sci:inline="]),
+        ("run prog.py --conduit sci:inl\ty\t\n", ["run", "prog.py", "--conduit", "sci:inline=yes"]),
+        ("run --conduit=sci:inl\ty\t\n", ["run", "--conduit=sci:inline=yes"]),
+        ("show sci:order=st\t\n", ["show", "sci:order=strict"]),
+        ("show sci:order=strict,inl\tn\t x\n", ["show", "sci:order=strict,inline=no", "x"]),
+        ("show mpi:lib\tmp\t\n", ["show", "mpi:library=mpi4py"]),
+        ("show sci:no such\t\n", ["show", "sci:no", "such"]),
+        ("show sci:nosuch\t\n", ["show", "sci:nosuch"]),
+        ("show nosuch:inl\t\n", ["show", "nosuch:inl"]),
+        ("show sunf\t\n", ["show", "sunfire"]),
+    ],
+)
+def test_bash_completes_options_in_a_spec(typed, typing, expected):
+    """It takes `:` and `=` for ends of words, so that only an interactive one shows what it makes of them."""
+    assert typed(f"conduit {typing}") == expected
 
 
 def test_bash_completes_what_is_not_begun(complete):

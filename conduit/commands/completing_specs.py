@@ -1,0 +1,67 @@
+"""What bash needs to complete the options of a network in its spec, as `sci:inline=yes`.
+
+Bash takes `:` and `=` for ends of words, so that what it asks for is a part of a spec: the whole is read from the line.
+"""
+
+from __future__ import annotations
+
+import re
+
+from conduit.launch.registry import networks
+from conduit.options import describe
+
+_CHOICES = re.compile(r"[\w.-]+(\|[\w.-]+)+")
+"""How the allowed values of an option are shown where they are some words."""
+_SCRIPT = """
+_conduit_spec() {{
+  local whole="${{COMP_LINE:0:COMP_POINT}}" cur="${{COMP_WORDS[COMP_CWORD]}}" given word
+  whole="${{whole##*[[:space:]]}}"
+  whole="${{whole#--*=}}"
+  [[ "$cur" == [:=] ]] && cur=""
+  [[ "$whole" == *:* && "$whole" == *"$cur" ]] || return 1
+  case "${{whole%%:*}}" in
+{cases}
+    *) return 1 ;;
+  esac
+  local part="${{whole##*[:,]}}" before="${{whole%"$cur"}}"
+  local head="${{whole%"$part"}}"
+  COMPREPLY=()
+  for word in $(compgen -W "$given" -- "$part"); do
+    # A name with its `=` first, then its values.
+    if [[ "$part" == *=* && "$word" != *= ]] || [[ "$part" != *=* && "$word" == *= ]]; then
+      word="$head$word"
+      COMPREPLY+=("${{word#"$before"}}")
+    fi
+  done
+  [[ "$part" == *=* ]] || compopt -o nospace 2> /dev/null
+  return 0
+}}
+
+_conduit_or_spec() {{
+  _conduit_spec || _conduit
+}}
+
+complete -F _conduit_or_spec conduit
+"""
+
+
+def bash_specs() -> str:
+    """Return what is to follow the script for bash, by which also the options in specs are completed."""
+    cases = (f'    {name}) given="{" ".join(words)}" ;;' for name, words in sorted(_words().items()))
+    return _SCRIPT.format(cases="\n".join(cases))
+
+
+def _words() -> dict[str, dict[str, None]]:
+    """Return by conduit what may stand in a spec behind its name: `order=` and, of some words, `order=weak`."""
+    found: dict[str, dict[str, None]] = {}
+    for text, cls in networks().items():
+        if not isinstance(cls, type):
+            continue
+        name, _, chosen = text.partition(":")
+        words = found.setdefault(name, {})
+        if chosen:
+            words.update(dict.fromkeys((f"{chosen.partition('=')[0]}=", chosen)))
+        for option in describe(cls.Options):
+            values = option.allowed.split("|") if _CHOICES.fullmatch(option.allowed) else []
+            words.update(dict.fromkeys(f"{option.name}={value}" for value in ("", *values)))
+    return found
