@@ -696,7 +696,7 @@ class Endpoint:
             except AttributeError:
                 if _flags_of(call, predicate) & WAITS:
                     _refuse_waiting(call, predicate)
-            if what.__class__ is not str:
+            if what.__class__ is not str and not isinstance(what, str):
                 raise BadRequest(f"{call}: what={arguments.shown(what)} {is_a(what)}; pass a str")
             if ranks is not _NOBODY:
                 for rank in ranks if type(ranks) is tuple else (None,):

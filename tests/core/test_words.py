@@ -29,3 +29,16 @@ def test_calls_use_them(program, text):
         assert text in str(caught.value)
 
     conduit.run(main, ranks=1, conduit="loggp")
+
+
+def test_what_is_waited_for_may_be_of_a_class_of_its_own():
+    """By which a layer knows it again in a report."""
+
+    class Words(str):
+        pass
+
+    async def main(ep):
+        await ep.block_until(lambda: False, what=Words("a word"))
+
+    with pytest.raises(conduit.Deadlock, match=r"waits for a word"):
+        conduit.run(main, ranks=1, conduit="loggp")

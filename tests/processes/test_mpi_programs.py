@@ -61,6 +61,12 @@ async def modes(comm, me, size):
     elif me == 1:
         await comm.Recv(got, left, 2)
     await comm.Sendrecv_replace(out, right, 3, left, 3)
+    if me == 0:
+        await comm.Ssend(out, right, 4)
+    elif me == 1:
+        while not await comm.Iprobe(left, 4):  # the other one waits before this one receives
+            pass
+        await comm.Recv(got, left, 4)
     buffer = await MPI.Detach_buffer()
     return [*found, int(out[0]), len(buffer)]
 
