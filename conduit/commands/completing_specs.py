@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from conduit.contract import Conduit
 from conduit.launch.registry import networks
 from conduit.options import describe
 
@@ -19,7 +20,7 @@ _conduit_spec() {{
   whole="${{whole#--*=}}"
   [[ "$cur" == [:=] ]] && cur=""
   [[ "$whole" == *:* && "$whole" == *"$cur" ]] || return 1
-  case "${{whole%%:*}}" in
+  case "$whole" in
 {cases}
     *) return 1 ;;
   esac
@@ -47,21 +48,32 @@ complete -F _conduit_or_spec conduit
 
 def bash_specs() -> str:
     """Return what is to follow the script for bash, by which also the options in specs are completed."""
-    cases = (f'    {name}) given="{" ".join(words)}" ;;' for name, words in sorted(_words().items()))
+    cases = (f'    {start}*) given="{" ".join(words)}" ;;' for start, words in _words())
     return _SCRIPT.format(cases="\n".join(cases))
 
 
-def _words() -> dict[str, dict[str, None]]:
-    """Return by conduit what may stand in a spec behind its name: `order=` and, of some words, `order=weak`."""
+def _words() -> list[tuple[str, dict[str, None]]]:
+    """Return what a spec begins with and what may stand behind it: `order=` and, of some words, `order=weak`.
+
+    The longest beginning is first: behind a choice, as `mpi:library=start,`, stand the options of what is chosen alone.
+    """
     found: dict[str, dict[str, None]] = {}
     for text, cls in networks().items():
         if not isinstance(cls, type):
             continue
         name, _, chosen = text.partition(":")
-        words = found.setdefault(name, {})
+        words = _options(cls)
         if chosen:
-            words.update(dict.fromkeys((f"{chosen.partition('=')[0]}=", chosen)))
-        for option in describe(cls.Options):
-            values = option.allowed.split("|") if _CHOICES.fullmatch(option.allowed) else []
-            words.update(dict.fromkeys(f"{option.name}={value}" for value in ("", *values)))
-    return found
+            found[f"{text},"] = words
+            words = {f"{chosen.partition('=')[0]}=": None, chosen: None, **words}
+        found.setdefault(f"{name}:", {}).update(words)
+    return sorted(found.items(), key=lambda each: (-len(each[0]), each[0]))
+
+
+def _options(cls: type[Conduit]) -> dict[str, None]:
+    """Return what sets the options of a conduit: names with `=`, and of some their values too."""
+    words: dict[str, None] = {}
+    for option in describe(cls.Options):
+        values = option.allowed.split("|") if _CHOICES.fullmatch(option.allowed) else []
+        words.update(dict.fromkeys(f"{option.name}={value}" for value in ("", *values)))
+    return words

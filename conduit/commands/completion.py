@@ -45,7 +45,7 @@ _INSTALLED = {Names.CONDUITS: _conduits, Names.BENCHMARKS: benchmarks, Names.OPE
 def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
     """Print what makes a shell complete commands, options, conduits and benchmarks: all that are installed now.
 
-    bash: conduit completion bash >> ~/.bash_completion
+    bash: conduit completion bash > ~/.conduit_completion; source it in ~/.bashrc
     zsh:  conduit completion zsh > a folder of $fpath/_conduit
     fish: conduit completion fish > ~/.config/fish/completions/conduit.fish
 

@@ -419,4 +419,4 @@ def test_help_is_running_text_however_the_source_is_wrapped(command, monkeypatch
 def test_what_help_says_of_completion_fits_a_terminal(command, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     _, out, _ = command("completion", "--help")
-    assert "\nbash: conduit completion bash >> ~/.bash_completion\n" in out
+    assert "\nbash: conduit completion bash > ~/.conduit_completion; source it in ~/.bashrc\n" in out

@@ -117,6 +117,9 @@ def typed(tmp_path_factory):
         ("show sci:order=st\t\n", ["show", "sci:order=strict"]),
         ("show sci:order=strict,inl\tn\t x\n", ["show", "sci:order=strict,inline=no", "x"]),
         ("show mpi:lib\tmp\t\n", ["show", "mpi:library=mpi4py"]),
+        ("show mpi:library=mpi4py,cr\t\n", ["show", "mpi:library=mpi4py,credits="]),
+        ("show mpi:library=mpi4py,to\t\n", ["show", "mpi:library=mpi4py,to"]),  # of another library
+        ("show mpi:library=scampi,to\t\n", ["show", "mpi:library=scampi,torus="]),
         ("show sci:no such\t\n", ["show", "sci:no", "such"]),
         ("show sci:nosuch\t\n", ["show", "sci:nosuch"]),
         ("show nosuch:inl\t\n", ["show", "nosuch:inl"]),
