@@ -56,7 +56,12 @@ def _for_get(call: str) -> Callable[..., None]:
             raise conduit.BadRequest(
                 f"{call}: {found}; give one of the two, nbytes= for a new array or out= for a buffer of your own"
             )
-        size = checks.count(call, "nbytes", nbytes) if out is None else check_writable(call, "out", out)
+        try:
+            size = checks.count(call, "nbytes", nbytes) if out is None else check_writable(call, "out", out)
+        except conduit.BadRequest as error:
+            if isinstance(nbytes, np.ndarray | bytearray | memoryview):  # as a get of SHMEM or GASNet takes it
+                raise conduit.BadRequest(f"{error}; give a buffer that is to be filled as out=") from None
+            raise
         x.bounds.check(call, dest, offset, size)
 
     return check

@@ -97,3 +97,19 @@ def test_a_number_of_more_than_64_bits_is_no_operand():
         "all_reduce: array of type int and dtype object is too large for 64 bits; give numbers or an array of a dtype "
         "with plain bytes"
     )
+
+
+@pytest.mark.parametrize("call", ["get", "get_nb"])
+def test_a_buffer_to_be_filled_has_a_name_of_its_own(call):
+    """In SHMEM and GASNet it is an argument by its place."""
+
+    async def main(ep):
+        x = await Extended.attach(ep)
+        with pytest.raises(conduit.BadRequest) as caught:
+            getattr(x, call)(0, 0, bytearray(2))
+        assert str(caught.value) == (
+            f"{call}: nbytes=bytearray(b'\\x00\\x00') is a bytearray; it must be an integer; give a buffer that is to be "
+            "filled as out="
+        )
+
+    conduit.run(main, ranks=1, conduit="loggp", segment=64)
