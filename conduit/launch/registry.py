@@ -21,6 +21,7 @@ from conduit.core.arguments import shown
 from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
 from conduit.launch import wrong_spec
+from conduit.launch.class_problems import attribute_problem, making_problem
 from conduit.options import (
     declaration_problem,
     in_effect,
@@ -298,6 +299,8 @@ def _problem(name: str, found: Any) -> str:
         return f"{found!r} is no subclass of conduit.Conduit"
     if getattr(found, "name", None) != name:
         return f"the class is named {getattr(found, 'name', 'nothing')!r}; set name = {name!r} in it"
+    if problem := attribute_problem(found):
+        return problem
     if found.chooser:
         return "" if found.variants() else f"it has chooser = {found.chooser!r} but no variants; return their names"
     options = getattr(found, "Options", None)
@@ -308,7 +311,7 @@ def _problem(name: str, found: Any) -> str:
     missing = sorted(getattr(found, "__abstractmethods__", ()))
     if missing:
         return f"the class lacks {', '.join(missing)}; define what a conduit must have"
-    return _problem_of_constants(found) or _problem_of_limits(found)
+    return _problem_of_constants(found) or _problem_of_limits(found) or making_problem(found)
 
 
 # Every job asks these three.
@@ -325,7 +328,9 @@ def _problem_of_options(options: type, simulated: bool) -> str:
 @functools.cache
 def _problem_of_constants(cls: type[Conduit]) -> str:
     known: dict[str, Constant] = {}
-    constants: Sequence[object] = cls.constants
+    constants: object = cls.constants
+    if not isinstance(constants, tuple | list):
+        return f"its constants are {constants!r}; write a tuple, of one Constant `(Constant(...),)`"
     for each in constants:
         if not isinstance(each, Constant):
             return f"its constants have {each!r}, which is no conduit.contract.Constant"

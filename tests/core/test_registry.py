@@ -270,6 +270,23 @@ class Lax(Toy):
     constants = (RATE, 5)
 
 
+class CommaForgotten(Toy):
+    constants = RATE
+
+
+class Nothing(Toy):
+    constants = None
+
+
+class InWords(Toy):
+    auxiliary = "1M"
+
+
+class Alone(Toy):
+    def __init__(self):
+        super().__init__()
+
+
 class Forgetful(Toy):
     @classmethod
     def limits(cls, options):
@@ -290,6 +307,14 @@ class Forgetful(Toy):
             "its constants have two that differ under the name 'ring.rate'; give each a name of its own",
         ),
         (Lax, "its constants have 5, which is no conduit.contract.Constant"),
+        (CommaForgotten, f"its constants are {RATE!r}; write a tuple, of one Constant `(Constant(...),)`"),
+        (Nothing, "its constants are None; write a tuple, of one Constant `(Constant(...),)`"),
+        (InWords, "its auxiliary = '1M' is a str; write an int, bytes"),
+        (
+            Alone,
+            "its __init__ takes (); take (self, options, setup, world), and begin with "
+            "`super().__init__(options, setup, world)`",
+        ),
         (Unfinished, "the class lacks limits, port; define what a conduit must have"),
         (Plain, "its Options are <class 'dict'>; write a class decorated with attrs.frozen(kw_only=True)"),
     ],

@@ -108,8 +108,8 @@ def test_a_buffer_to_be_filled_has_a_name_of_its_own(call):
         with pytest.raises(conduit.BadRequest) as caught:
             getattr(x, call)(0, 0, bytearray(2))
         assert str(caught.value) == (
-            f"{call}: nbytes=bytearray(b'\\x00\\x00') is a bytearray; it must be an integer; give a buffer that is to be "
-            "filled as out="
+            f"{call}: nbytes=bytearray(b'\\x00\\x00') is a bytearray; it must be an integer; give a buffer that "
+            "is to be filled as out="
         )
 
     conduit.run(main, ranks=1, conduit="loggp", segment=64)
