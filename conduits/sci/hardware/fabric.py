@@ -215,7 +215,7 @@ class Adapter:
         self._first, self._quiet = times, now + times.quiet
         bus.free_at = now + times.bus
         for link, head, tail in zip(plan.links, times.heads, times.tails):  # noqa: B905  a keyword costs, here too
-            if link.free_at > now + head:
+            if link.free_at > now and link.free_at > now + head:  # nearly always free already: a sum costs
                 return self._carry(plan, now + times.takes, landed, plan.way.links.index(link))
             link.free_at = now + tail
         plan.uses += 1
@@ -293,8 +293,9 @@ class Adapter:
         end = self.pio(plan, issued, landed)
         if end > 0:
             landed(self.arrival)
-        if end:
-            issued(abs(end))
+            issued(end)
+        elif end:
+            issued(-end)
 
     def _stall(self, now: int, times: StoreTimes) -> int:
         """Return how much longer packets take because the window is full at times."""
