@@ -145,9 +145,15 @@ class Link:
         """
         carried = self._carried.copy()
         if over is None:
-            over = over_routes([self])
-        for nbytes, times in over.get(self, {}).items():
-            carried[nbytes] += times
+            for route in self._routes:
+                route.count(carried)
+            for route in dict.fromkeys(self._routes):
+                if route.begun is not None:
+                    for (index, nbytes), times in route.begun.items():
+                        carried[nbytes] += times * route.links[:index].count(self)
+        else:
+            for nbytes, times in over.get(self, {}).items():
+                carried[nbytes] += times
         nbytes = sum(size * times for size, times in carried.items())
         busy = sum(self.takes[size] * times for size, times in carried.items())
         return LinkStatistics(sum(carried.values()), nbytes, seconds(busy), self._waits, seconds(self._waited))
@@ -404,21 +410,23 @@ class _Rest:
         # The tail is kept as seen from the first link, so that only what holds it up moves it.
         if start > tail:
             tail = start
-        begin, last = when, len(links) - 1
-        while True:
-            end = links[index].take(begin, nbytes) - after[index]
-            if end > tail:
-                tail = end
-            if index == last:
-                break
-            index += 1
-            begin = start + after[index]
-            link = links[index]  # may be on the route twice
-            free = link.free_at
-            if free > begin:
-                if free + link.takes[nbytes] > tail + after[index]:
-                    self.index, self.tail = index, tail
-                    link.wait(begin, self)
-                    return
-                begin = free
-        self.then(tail + route.latency)
+        end = links[index].take(when, nbytes) - after[index]
+        if end > tail:
+            tail = end
+        behind = index + 1
+        if behind < len(links):
+            hops = zip(links[behind:], after[behind:])  # noqa: B905  a keyword costs
+            for index, (link, later) in enumerate(hops, behind):  # a link may be on the route twice
+                begin = start + later
+                free = link.free_at
+                if free > begin:
+                    if free + link.takes[nbytes] > tail + later:
+                        self.index, self.tail = index, tail
+                        link.wait(begin, self)
+                        return
+                    begin = free
+                end = link.take(begin, nbytes) - later
+                if end > tail:
+                    tail = end
+        then = self.then
+        then(tail + route.latency)
