@@ -356,9 +356,10 @@ class Route:
         """
         index = self.links.index(busy)
         if index:
-            if self.begun is None:
-                self.begun = defaultdict(int)
-            self.begun[index, nbytes] += 1
+            begun = self.begun
+            if begun is None:
+                begun = self.begun = defaultdict(int)
+            begun[index, nbytes] += 1
             end = head + slowest(self.links[:index])[nbytes]
             if end > tail:
                 tail = end
@@ -404,29 +405,25 @@ class _Rest:
 
     def __call__(self, when: int) -> None:
         """Go on, link by link, until another one is busy; the first, which is there at `when`, has been waited for."""
-        route, nbytes, index, tail = self.route, self.nbytes, self.index, self.tail
+        route, nbytes, first, tail = self.route, self.nbytes, self.index, self.tail
         links, after = route.links, route.after
-        start = when - after[index]
+        start = when - after[first]
         # The tail is kept as seen from the first link, so that only what holds it up moves it.
         if start > tail:
             tail = start
-        end = links[index].take(when, nbytes) - after[index]
+        end = links[first].take(when, nbytes) - after[first]
         if end > tail:
             tail = end
-        behind = index + 1
-        if behind < len(links):
-            hops = zip(links[behind:], after[behind:])  # noqa: B905  a keyword costs
-            for index, (link, later) in enumerate(hops, behind):  # a link may be on the route twice
-                begin = start + later
-                free = link.free_at
-                if free > begin:
-                    if free + link.takes[nbytes] > tail + later:
-                        self.index, self.tail = index, tail
-                        link.wait(begin, self)
-                        return
-                    begin = free
-                end = link.take(begin, nbytes) - later
-                if end > tail:
-                    tail = end
-        then = self.then
-        then(tail + route.latency)
+        for index in range(first + 1, len(links)):
+            link, later = links[index], after[index]  # a link may be on the route twice
+            begin, free = start + later, link.free_at
+            if free > begin:
+                if free + link.takes[nbytes] > tail + later:
+                    self.index, self.tail = index, tail
+                    link.wait(begin, self)
+                    return
+                begin = free
+            end = link.take(begin, nbytes) - later
+            if end > tail:
+                tail = end
+        self.then(tail + route.latency)
