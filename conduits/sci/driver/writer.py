@@ -42,7 +42,7 @@ class SlotWriter:
         # Made once, since every message needs them.
         self._store, self._stored, self._placed = self._store_data, self._data_stored, self._data_placed
         self._landed, self._flagged = self._data_landed, self._flags_stored
-        self._flag = self._store_flags_weakly if driver.weak else self._store_flags
+        self._flag: Callable[..., None] = self._store_flags_weakly if driver.weak else self._store_flags
 
     def post(self, when: int, slot: RemoteSlot, data: Buffer, then: Callable[[], object]) -> None:
         """Store `data` from the start of a slot at `when`; when they have landed, its flags.
@@ -109,7 +109,8 @@ class SlotWriter:
             kernel.fail(error, self.rank)
         return True
 
-    def _store_data(self) -> None:
+    def _store_data(self, _: int = 0) -> None:
+        """Store the data; once more when the bus has been granted."""
         driver, slot, adapter = self._driver, self._slot, self._adapter
         plan = slot.plan
         if plan is None or len(slot.data) != plan.times.nbytes:
@@ -119,7 +120,9 @@ class SlotWriter:
                     self._data_stored(end)
                 return
             plan = slot.find_plan(driver)
-        end = adapter.pio(plan, self._stored, self._placed)
+        end = adapter.try_pio(plan, self._stored, self._placed, self._store)
+        if end is None:
+            return
         if end <= 0:
             driver.pending += 1
             if end:
@@ -153,7 +156,8 @@ class SlotWriter:
         end = self._end
         self._kernel.call(when if when > end else end, self._flag)
 
-    def _store_flags(self) -> None:
+    def _store_flags(self, _: int = 0) -> None:
+        """Store the flags; once more when the bus has been granted."""
         driver, slot, adapter = self._driver, self._slot, self._adapter
         plan = slot.flag_plan
         if plan is None:
@@ -161,7 +165,9 @@ class SlotWriter:
             return
         if driver.announced:
             slot.announced, driver.announced = driver.announced, []
-        end = adapter.pio(plan, self._flagged, slot.placed)
+        end = adapter.try_pio(plan, self._flagged, slot.placed, self._flag)
+        if end is None:
+            return
         if end <= 0:
             driver.pending += 1
             if end:

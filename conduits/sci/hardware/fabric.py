@@ -191,7 +191,7 @@ class Adapter:
         return found
 
     def pio(self, plan: StorePlan, issued: Then, landed: Then) -> int:
-        """Store as planned.
+        """Store as planned, waiting for the bus if need be.
 
         Args:
             plan: what, and where to.
@@ -199,9 +199,23 @@ class Adapter:
             landed: called as `landed(when)` when it is known when the last byte is in memory.
 
         Returns:
-            When the CPU has given the last byte to the bus, `issued` not being called, and 0 if it
-            waits for the bus.  If nothing else is in the way, `arrival` is when the last byte is in
-            memory, and `landed` is not called; else the time is returned negative.
+            As `try_pio`; 0 where it waits for the bus, after which `issued` and `landed` are called.
+        """
+        return self.try_pio(plan, issued, landed, partial(self._pio_at, plan, issued, landed)) or 0
+
+    def try_pio(self, plan: StorePlan, issued: Then, landed: Then, again: Then) -> int | None:
+        """Store as planned, or wait for the bus.
+
+        Args:
+            plan: as for `pio`.
+            issued: as for `pio`.
+            landed: as for `pio`.
+            again: called as `again(when)` in the event in which the bus is granted; is to call this again.
+
+        Returns:
+            When the CPU has given the last byte to the bus, `issued` not being called; 0 if that is not known yet, and
+            None if nothing has been done and `again` will be called.  If nothing else is in the way, `arrival` is when
+            the last byte is in memory, and `landed` is not called; else the time is returned negative.
         """
         now, bus, times = self.kernel.now, self.bus, plan.times
         free = bus.free_at
@@ -209,8 +223,8 @@ class Adapter:
             free += bus.takes[times.wire]
             if free <= now + times.takes or free <= bus.paced:  # others leave room for it
                 return self._pio_in_a_crowd(plan, issued, landed)
-            bus.wait(now, partial(self._pio_at, plan, issued, landed))
-            return 0
+            bus.wait(now, again)
+            return None
         if not plan.links:
             return self._pio_in_a_crowd(plan, issued, landed)
         if self._quiet > now:
@@ -279,7 +293,7 @@ class Adapter:
         stream.start(now + PIO_START_PS)
 
     def _carry(self, plan: StorePlan, end: int, landed: Then, index: int = 0) -> int:
-        """Let the bytes, of which the CPU gives the last away at `end`, go over the links from `index` on; as `pio`."""
+        """Let the bytes, of which the CPU gives the last away at `end`, go over the links from `index` on."""
         plan.others += 1
         now, way, times = self.kernel.now, plan.way, plan.times
 
