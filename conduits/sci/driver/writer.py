@@ -115,9 +115,9 @@ class SlotWriter:
         plan = slot.plan
         if plan is None or len(slot.data) != plan.times.nbytes:
             if driver.weak:
-                end = slot.store_weakly(driver, self._stored)
-                if end:
-                    self._data_stored(end)
+                stored = slot.store_weakly(driver, self._stored)
+                if stored:
+                    self._data_stored(stored)
                 return
             plan = slot.find_plan(driver)
         end = adapter.try_pio(plan, self._stored, self._placed, self._store)
