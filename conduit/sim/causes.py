@@ -90,4 +90,4 @@ class CausalKernel(Kernel):
             self.cause = event
             action(*args)
 
-        heappush(self._heap, (event.when, self._ticket(), run))
+        heappush(self._heap, (event.when, next(self._tickets), run))

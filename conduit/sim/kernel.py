@@ -57,7 +57,7 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
     """
 
     __slots__ = (
-        "_apart", "_background", "_budget", "_heap", "_parked", "_stepped", "_steps", "_ticket", "_timeouts", "_woken",
+        "_apart", "_background", "_budget", "_heap", "_parked", "_stepped", "_steps", "_tickets", "_timeouts", "_woken",
         "carried", "deadlines", "end", "ending", "inline", "observe", "on_failure", "on_interrupt", "on_stall", "queue",
         "seed", "tells_copies", "timers",
     )  # fmt: skip
@@ -101,7 +101,7 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
         """Empty while no event is scheduled."""
         self._timeouts: Sequence[object] = ()
         self._background: list[tuple[int, int, Callable[[], object]]] = []
-        self._ticket: Callable[[], int] = (itertools.count() if tickets is None else tickets).__next__
+        self._tickets = itertools.count() if tickets is None else tickets
         self.runnable = 0
         """How many tasks Trio has in its queue (`conduit.sim.hooks`), or 1 while its loop is asked for (`give_way`)."""
         self.messengers: Sequence[trio.lowlevel.Task] = ()
@@ -126,11 +126,11 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
 
     def at(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """Run `action(*args)` at `when` picoseconds, after what is already due then."""
-        heappush(self._heap, (when, self._ticket(), partial(action, *args) if args else action))
+        heappush(self._heap, (when, next(self._tickets), partial(action, *args) if args else action))
 
     def call(self, when: int, action: Callable[[], object]) -> None:
         """As `at`, for an action without arguments, which is cheaper; not of the kernel's past."""
-        heappush(self._heap, (when, self._ticket(), action))
+        heappush(self._heap, (when, next(self._tickets), action))
 
     def soon(self, when: int, action: Callable[[], object]) -> None:
         """As `call`, but at once where nothing else is left to happen before: the last act of who calls it.
@@ -139,7 +139,7 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
         would nest ever deeper.
         """
         if self._heap or self.runnable or self._woken or self.recheck or self.deadlines or self._apart:
-            heappush(self._heap, (when, self._ticket(), action))
+            heappush(self._heap, (when, next(self._tickets), action))
         else:
             self.now = when
             try:
@@ -157,7 +157,7 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
 
     def background(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """As `at`, for what keeps no job alive: fault schedules, samplers, limits (D3)."""
-        heappush(self._background, (when, self._ticket(), partial(action, *args) if args else action))
+        heappush(self._background, (when, next(self._tickets), partial(action, *args) if args else action))
         self.deadlines = self._background
         self.program_ran = True  # work may go on until then and no further
 
@@ -199,7 +199,7 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
     def _run_work(self) -> bool:
         """Run events; return True if what is due next is a background event or a deadline (`_run` then continues)."""
         heap, woken = self._heap, self._woken
-        limit = self._horizon() if self.deadlines else FOREVER
+        limit = self._horizon() if self.deadlines else None
         start, left = self.now, 0
         action: Callable[[], object] = nothing
         try:
@@ -209,7 +209,7 @@ class Kernel(KernelEnd, KernelWaits, TaskHooks, trio.abc.Clock):
                 except IndexError:  # no event is left: so rare that this is cheaper than a test before each pop
                     left += 1
                     return True
-                if when > limit:
+                if limit is not None and when > limit:
                     heappush(heap, (when, ticket, action))
                     left += 1
                     return True

@@ -70,6 +70,7 @@ class Link:
     __slots__ = (
         "_carried",
         "_queue",
+        "_released",
         "_routes",
         "_until",
         "_waited",
@@ -100,6 +101,7 @@ class Link:
         self._routes: list[Route] = []
         self._carried: defaultdict[int, int] = defaultdict(int)
         self._waits = self._waited = 0
+        self._released = self._release  # made once, since every wait needs it
         if kernel.observe is not None:
             kernel.observe(self)
 
@@ -111,8 +113,12 @@ class Link:
             go: must begin a transfer over the link.
         """
         self._queue.append((head, go))
-        if self.free_at < FOREVER:
-            self._close()
+        free = self.free_at
+        if free < FOREVER:  # as `_close`, in which a call would cost
+            self._until, self.free_at = free, FOREVER
+            kernel = self.kernel
+            now = kernel.now
+            kernel.call(free if free > now else now, self._released)
 
     def take(self, head: int, nbytes: int) -> int:
         """Reserve the link, which is free when the head gets there; return when it is free again."""
@@ -141,6 +147,10 @@ class Link:
         if over is None:
             for route in self._routes:
                 route.count(carried)
+            for route in dict.fromkeys(self._routes):
+                if route.begun is not None:
+                    for (index, nbytes), times in route.begun.items():
+                        carried[nbytes] += times * route.links[:index].count(self)
         else:
             for nbytes, times in over.get(self, {}).items():
                 carried[nbytes] += times
@@ -151,18 +161,20 @@ class Link:
     def _close(self) -> None:
         """Keep newcomers behind those who wait, until the link is released."""
         self._until, self.free_at = self.free_at, FOREVER
-        self.kernel.call(max(self._until, self.kernel.now), self._release)
+        self.kernel.call(max(self._until, self.kernel.now), self._released)
 
     def _release(self) -> None:
         """Let the first in the queue have the link, and come back when that one leaves it."""
         self.free_at = self._until
-        head, go = self._queue.popleft()
+        queue = self._queue
+        head, go = queue.popleft()
         when = self.kernel.now
-        if head > when:
-            when = head
         self._waits += 1
-        self._waited += when - head
-        if not self._queue:
+        if head < when:
+            self._waited += when - head
+        else:
+            when = head
+        if not queue:
             go(when)
             return
         self.kernel.amid(go, when)
@@ -245,9 +257,11 @@ class Route:
         slowest: how long sizes take the slowest of them.
         latency: the sum of the delays, picoseconds.
         carried: how many transfers of each size found all links free.
+        begun: how many found so many of the first links free, and then a busy one: by the number of links and the size;
+            None where none did.
     """
 
-    __slots__ = ("after", "carried", "first", "latency", "links", "slowest")
+    __slots__ = ("after", "begun", "carried", "first", "latency", "links", "slowest")
 
     RESERVES: ClassVar[tuple[str, ...]] = ("carry",)
     """The methods that take links, called as `method(nbytes, head, ...)`."""
@@ -264,6 +278,7 @@ class Route:
         self.first = links[0]
         self.slowest = slowest
         self.carried: defaultdict[int, int] = defaultdict(int)
+        self.begun: defaultdict[tuple[int, int], int] | None = None
         for link in links:
             link._routes.append(self)
         kernel = links[0].kernel
@@ -341,16 +356,18 @@ class Route:
         """
         index = self.links.index(busy)
         if index:
-            for link in self.links[:index]:
-                link._carried[nbytes] += 1
-                end = head + link.takes[nbytes]
-                if end > tail:
-                    tail = end
+            begun = self.begun
+            if begun is None:
+                begun = self.begun = defaultdict(int)
+            begun[index, nbytes] += 1
+            end = head + slowest(self.links[:index])[nbytes]
+            if end > tail:
+                tail = end
         busy.wait(head + self.after[index], _Rest(self, index, nbytes, tail, then))
 
 
 def over_routes(links: Iterable[Link]) -> OverRoutes:
-    """Return for each of `links` how many transfers of each size found all links of their routes free.
+    """Return for each of `links` how many transfers of each size found it and all links before it on their routes free.
 
     Each route is counted once, not once for each of its links: of a machine of a thousand hosts there are thousands.
     """
@@ -360,6 +377,9 @@ def over_routes(links: Iterable[Link]) -> OverRoutes:
         route.count(carried)
         for size_and_times in carried.items():
             passed[size_and_times] += route.links
+        if route.begun is not None:
+            for (index, nbytes), times in route.begun.items():
+                passed[nbytes, times] += route.links[:index]
     found: defaultdict[Link, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
     for (nbytes, times), on_ways in passed.items():
         if len(on_ways) < _FEW:
@@ -384,23 +404,26 @@ class _Rest:
         self.then = then
 
     def __call__(self, when: int) -> None:
-        """Go on, link by link, until another one is busy."""
+        """Go on, link by link, until another one is busy; the first, which is there at `when`, has been waited for."""
         route, nbytes, first, tail = self.route, self.nbytes, self.index, self.tail
-        start = when - route.after[first]
+        links, after = route.links, route.after
+        start = when - after[first]
         # The tail is kept as seen from the first link, so that only what holds it up moves it.
         if start > tail:
             tail = start
-        hops = zip(route.links[first:], route.after[first:])  # noqa: B905  a keyword costs
-        for index, (link, after) in enumerate(hops, first):  # a link may be on the route twice
-            begin = start + after
-            free = link.free_at
+        end = links[first].take(when, nbytes) - after[first]
+        if end > tail:
+            tail = end
+        for index in range(first + 1, len(links)):
+            link, later = links[index], after[index]  # a link may be on the route twice
+            begin, free = start + later, link.free_at
             if free > begin:
-                if free + link.takes[nbytes] > tail + after:
+                if free + link.takes[nbytes] > tail + later:
                     self.index, self.tail = index, tail
                     link.wait(begin, self)
                     return
                 begin = free
-            end = link.take(begin, nbytes) - after
+            end = link.take(begin, nbytes) - later
             if end > tail:
                 tail = end
         self.then(tail + route.latency)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conduit.sim import Kernel, Waiter, simulate
-from conduit.sim.link import Link, Route
+from conduit.sim.link import Link, Route, over_routes
 
 RATE = 1_000_000_000  # one byte in 1000 ps
 
@@ -129,6 +129,27 @@ def test_a_wait_at_a_far_link_is_not_counted_twice():
         (0, carry(kernel, Route([(near, 400_000), (far, 5_000)]), 100, arrivals, "waits")),
     )
     assert arrivals == {"waits": 595_000}
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 300_000), st.integers(1, 500)), max_size=20))
+def test_a_link_has_carried_every_transfer_over_it_once_whichever_links_were_busy(sent):
+    kernel = Kernel()
+    links = [Link(kernel, RATE) for _ in range(5)]
+    ways = [links, links[1:4], [links[4], links[2]]]
+    routes = [Route([(link, 1000) for link in way]) for way in ways]
+    arrivals = {}
+    run(
+        kernel,
+        *(
+            (when, carry(kernel, routes[way], nbytes, arrivals, number))
+            for number, (way, when, nbytes) in enumerate(sent)
+        ),
+    )
+    assert set(arrivals) == set(range(len(sent)))
+    over = over_routes(links)
+    for link in links:
+        sizes = [nbytes for way, _, nbytes in sent if link in ways[way]]
+        assert link.statistics()[:2] == link.statistics(over)[:2] == (len(sizes), sum(sizes))
 
 
 def test_one_event_for_each_wait():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conduit.sim import Kernel, simulate
+from conduit.sim import Cpu, Kernel, simulate
 from conduit.sim.topology import Torus
 from conduits.sci.driver import RemoteSlot, SciError, Sisci, SlotWriter
 from conduits.sci.hardware import SciFabric, packets, wire_bytes
@@ -266,15 +266,16 @@ def test_a_mapping_given_up_is_of_no_use():
         pair.near.store(pair.mapping, 0, b"x", lambda when: None)
     slot = RemoteSlot(pair.near, pair.mapping, 0, 8, pair.mapping, (0, 1))
     with pytest.raises(SciError, match=r"\Ahost 0: .*: the segment is not mapped any more\Z"):
-        SlotWriter(pair.near).announce(slot, lambda when: None)
+        SlotWriter(pair.near, Cpu(pair.kernel)).announce(slot, lambda: None)
 
 
 def test_a_slot_ends_with_its_mapping():
     pair = Pair()
-    slot, writer = RemoteSlot(pair.near, pair.mapping, 8, 8, pair.mapping, (0, 1)), SlotWriter(pair.near)
+    slot = RemoteSlot(pair.near, pair.mapping, 8, 8, pair.mapping, (0, 1))
+    writer = SlotWriter(pair.near, Cpu(pair.kernel))
     pair.near.unmap(pair.mapping)
     with pytest.raises(SciError, match=r"\Ahost 0: 1 bytes at offset 1 .*: the segment is not mapped any more\Z"):
-        writer.announce(slot, lambda when: None)
+        writer.announce(slot, lambda: None)
     slot.data = b"data"
     with pytest.raises(SciError, match=r"\Ahost 0: 4 bytes at offset 8 .*: the segment is not mapped any more\Z"):
         slot.find_plan(pair.near)
@@ -525,10 +526,8 @@ def test_announced_bytes_land_with_their_flags():
     def act():
         pair.near.store(pair.mapping, 0, b"abc", lambda when: None, True)
         when = pair.near.barrier(lambda when: None)
-        pair.kernel.at(
-            when,
-            lambda: SlotWriter(pair.near).announce(RemoteSlot(pair.near, pair.mapping, 0, 8, control, (2, 0)), print),
-        )
+        slot = RemoteSlot(pair.near, pair.mapping, 0, 8, control, (2, 0))
+        pair.kernel.at(when, SlotWriter(pair.near, Cpu(pair.kernel)).announce, slot, lambda: None)
 
     run(pair.kernel, (0, act))
     assert states == [(b"abc", b"\1\0\1")]

@@ -5,9 +5,11 @@ It does so as callbacks, one event for each store.  Where nothing else is about 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from conduit.sim import Cpu
 from conduit.sim.memory import Buffer
 from conduits.sci.driver.process import Sisci
-from conduits.sci.driver.segment import Then
 from conduits.sci.driver.slot import RemoteSlot
 
 
@@ -16,43 +18,46 @@ class SlotWriter:
 
     Args:
         driver: the process.
+        cpu: its CPU, which is taken until the flags are stored.
 
     Attributes:
         rank: its rank, for errors of the hardware.
     """
 
     __slots__ = (
-        "_adapter", "_driver", "_end", "_flag", "_issued", "_kernel", "_landed", "_placed", "_slot", "_store",
-        "_stored", "rank",
+        "_adapter", "_cpu", "_driver", "_end", "_flag", "_flagged", "_kernel", "_landed", "_placed", "_slot",
+        "_store", "_stored", "_then", "rank",
     )  # fmt: skip
 
     _slot: RemoteSlot
 
-    def __init__(self, driver: Sisci) -> None:
+    def __init__(self, driver: Sisci, cpu: Cpu) -> None:
         self.rank = driver.rank
         self._driver = driver
+        self._cpu = cpu
         self._adapter = driver.adapter
         self._kernel = driver.adapter.kernel
         self._end = 0
-        self._issued: Then = _nothing
+        self._then: Callable[[], object] = _nothing
         # Made once, since every message needs them.
         self._store, self._stored, self._placed = self._store_data, self._data_stored, self._data_placed
-        self._landed, self._flag = self._data_landed, self._store_flags
+        self._landed, self._flagged = self._data_landed, self._flags_stored
+        self._flag: Callable[..., None] = self._store_flags_weakly if driver.weak else self._store_flags
 
-    def post(self, when: int, slot: RemoteSlot, data: Buffer, issued: Then) -> None:
+    def post(self, when: int, slot: RemoteSlot, data: Buffer, then: Callable[[], object]) -> None:
         """Store `data` from the start of a slot at `when`; when they have landed, its flags.
 
         Args:
             when: time of the first store, picoseconds.
             slot: where.
             data: at least one byte, at most the room; must not change until it has landed.
-            issued: called as `issued(end)` in the event in which the flags are stored: the CPU is free again at `end`.
+            then: called as `then()` in the event in which the flags are stored; nothing but CPU time is left.
 
         Raises:
             SciError: in that event, where a segment is not mapped any more or the data do not fit.
         """
         self._slot = slot
-        self._issued = issued
+        self._then = then
         slot.data = data
         kernel = self._kernel
         if kernel.queue:
@@ -60,16 +65,16 @@ class SlotWriter:
         elif not self._post_alone(when):
             kernel.soon(when, self._store)
 
-    def announce(self, slot: RemoteSlot, issued: Then) -> None:
-        """Store the flags, now, that announce what was stored with `announced=True`; `issued` as for `post`.
+    def announce(self, slot: RemoteSlot, then: Callable[[], object]) -> None:
+        """Store the flags, now, that announce what was stored with `announced=True`; `then` as for `post`.
 
         Raises:
             SciError: the segment of the flags is not mapped any more.
         """
         self._slot = slot
-        self._issued = issued
+        self._then = then
         slot.data = b""
-        self._store_flags()
+        self._flag()
 
     def _post_alone(self, when: int) -> bool:
         """Do as `post` at once, where nothing else happens until the flags are stored; return whether it is so.
@@ -97,24 +102,27 @@ class SlotWriter:
         kernel.call(arrival, slot.land)
         driver.complete = arrival + response
         try:
-            self._issued(known + flags.times.takes)
+            self._flags_stored(known + flags.times.takes)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # it is no error of who sends (I5)
             kernel.fail(error, self.rank)
         return True
 
-    def _store_data(self) -> None:
+    def _store_data(self, _: int = 0) -> None:
+        """Store the data; once more when the bus has been granted."""
         driver, slot, adapter = self._driver, self._slot, self._adapter
         plan = slot.plan
         if plan is None or len(slot.data) != plan.times.nbytes:
             if driver.weak:
-                end = slot.store_weakly(driver, self._stored)
-                if end:
-                    self._data_stored(end)
+                stored = slot.store_weakly(driver, self._stored)
+                if stored:
+                    self._data_stored(stored)
                 return
             plan = slot.find_plan(driver)
-        end = adapter.pio(plan, self._stored, self._placed)
+        end = adapter.try_pio(plan, self._stored, self._placed, self._store)
+        if end is None:
+            return
         if end <= 0:
             driver.pending += 1
             if end:
@@ -136,51 +144,63 @@ class SlotWriter:
 
     def _data_stored(self, end: int) -> None:
         """The CPU is done with the data at `end`: wait until they have landed."""
-        self._end = end
-        when = self._driver.barrier(self._landed)
-        if when:
-            self._data_landed(when)
+        driver = self._driver
+        if driver.pending:
+            self._end = end
+            driver.barrier(self._landed)
+        else:  # as `barrier`, in which a call would cost
+            when = driver.complete
+            self._kernel.call(when if when > end else end, self._flag)
 
     def _data_landed(self, when: int) -> None:
         end = self._end
         self._kernel.call(when if when > end else end, self._flag)
 
-    def _store_flags(self) -> None:
+    def _store_flags(self, _: int = 0) -> None:
+        """Store the flags; once more when the bus has been granted."""
         driver, slot, adapter = self._driver, self._slot, self._adapter
         plan = slot.flag_plan
         if plan is None:
             slot.refuse_flags(driver)
             return
-        if driver.weak:
-            self._store_flags_weakly()
-            return
         if driver.announced:
             slot.announced, driver.announced = driver.announced, []
-        issued = self._issued
-        end = adapter.pio(plan, issued, slot.placed)
+        end = adapter.try_pio(plan, self._flagged, slot.placed, self._flag)
+        if end is None:
+            return
         if end <= 0:
             driver.pending += 1
             if end:
-                issued(-end)
+                self._flags_stored(-end)
             return
         back = adapter.arrival
         self._kernel.call(back, slot.land)
         back += plan.times.response
         if back > driver.complete:
             driver.complete = back
-        issued(end)
+        self._cpu.free = end  # as `_flags_stored`, in which a call would cost
+        then = self._then
+        then()
 
     def _store_flags_weakly(self) -> None:
-        driver, slot, plan = self._driver, self._slot, self._slot.flag_plan
-        assert plan is not None
-        issued = self._issued
-        end = self._adapter.pio(plan, issued, slot.placed_weakly)
+        driver, slot, adapter = self._driver, self._slot, self._adapter
+        plan = slot.flag_plan
+        if plan is None:
+            slot.refuse_flags(driver)
+            return
+        end = adapter.pio(plan, self._flagged, slot.placed_weakly)
         driver.pending += 1
         if end > 0:
-            slot.placed_weakly(self._adapter.arrival)
+            slot.placed_weakly(adapter.arrival)
         if end:
-            issued(abs(end))
+            self._flags_stored(abs(end))
+
+    def _flags_stored(self, end: int) -> None:
+        """The flags have been stored: the CPU is free at `end`."""
+        self._cpu.free = end
+        then = self._then
+        then()
 
 
-def _nothing(when: int) -> None:
+def _nothing() -> None:
     """Stand in for what follows the first message."""

@@ -38,6 +38,7 @@ from conduits.sci.hardware.ways import (
     StorePlan,
     StoreTimes,
     TorusRoute,
+    packets_together,
     wire_bytes,
 )
 
@@ -144,8 +145,8 @@ class Adapter:
     """A host's card: posted stores in a window, remote reads, a DMA engine, all on the host's bus."""
 
     __slots__ = (
-        "_first", "_landed", "_quiet", "_random", "_runs", "_stalled", "_ways", "arrival", "bus", "dma", "fabric",
-        "host", "kernel",
+        "_first", "_landed", "_quiet", "_random", "_runs", "_stalled", "_together", "_ways", "arrival", "bus",
+        "dma", "fabric", "host", "kernel",
     )  # fmt: skip
 
     def __init__(self, fabric: SciFabric, host: int) -> None:
@@ -161,6 +162,7 @@ class Adapter:
         self._ways: dict[int, TorusRoute] = {}
         self._landed: dict[object, int] = {}
         self._runs: list[tuple[int, int, int, int]] = []
+        self._together = 0  # how many packets of these are under way at once, at most
         self._quiet = 0
         self._first: StoreTimes | None = None  # the write that began when nothing was under way
         self._stalled = 0
@@ -189,7 +191,7 @@ class Adapter:
         return found
 
     def pio(self, plan: StorePlan, issued: Then, landed: Then) -> int:
-        """Store as planned.
+        """Store as planned, waiting for the bus if need be.
 
         Args:
             plan: what, and where to.
@@ -197,9 +199,23 @@ class Adapter:
             landed: called as `landed(when)` when it is known when the last byte is in memory.
 
         Returns:
-            When the CPU has given the last byte to the bus, `issued` not being called, and 0 if it
-            waits for the bus.  If nothing else is in the way, `arrival` is when the last byte is in
-            memory, and `landed` is not called; else the time is returned negative.
+            As `try_pio`; 0 where it waits for the bus, after which `issued` and `landed` are called.
+        """
+        return self.try_pio(plan, issued, landed, partial(self._pio_at, plan, issued, landed)) or 0
+
+    def try_pio(self, plan: StorePlan, issued: Then, landed: Then, again: Then) -> int | None:
+        """Store as planned, or wait for the bus.
+
+        Args:
+            plan: as for `pio`.
+            issued: as for `pio`.
+            landed: as for `pio`.
+            again: called as `again(when)` in the event in which the bus is granted; is to call this again.
+
+        Returns:
+            When the CPU has given the last byte to the bus, `issued` not being called; 0 if that is not known yet, and
+            None if nothing has been done and `again` will be called.  If nothing else is in the way, `arrival` is when
+            the last byte is in memory, and `landed` is not called; else the time is returned negative.
         """
         now, bus, times = self.kernel.now, self.bus, plan.times
         free = bus.free_at
@@ -207,20 +223,25 @@ class Adapter:
             free += bus.takes[times.wire]
             if free <= now + times.takes or free <= bus.paced:  # others leave room for it
                 return self._pio_in_a_crowd(plan, issued, landed)
-            bus.wait(now, partial(self._pio_at, plan, issued, landed))
-            return 0
-        if self._quiet > now or not plan.links:
+            bus.wait(now, again)
+            return None
+        if not plan.links:
             return self._pio_in_a_crowd(plan, issued, landed)
-        # Nothing of this adapter is under way: the window cannot fill.
-        self._first, self._quiet = times, now + times.quiet
+        if self._quiet > now:
+            end = self._issue(now, times)
+            if end > now + times.takes:
+                return self._carry(plan, end, landed)
+        else:  # nothing of this adapter is under way: the window cannot fill
+            self._first, self._quiet = times, now + times.quiet
+            end = now + times.takes
         bus.free_at = now + times.bus
         for link, head, tail in zip(plan.links, times.heads, times.tails):  # noqa: B905  a keyword costs, here too
-            if link.free_at > now + head:
-                return self._carry(plan, now + times.takes, landed, plan.way.links.index(link))
+            if link.free_at > now and link.free_at > now + head:  # nearly always free already: a sum costs
+                return self._carry(plan, end, landed, plan.way.links.index(link))
             link.free_at = now + tail
         plan.uses += 1
         self.arrival = now + times.arrives
-        return now + times.takes
+        return end
 
     def landing(self, plan: StorePlan, when: int) -> int:
         """Return when what is stored at `when` has landed, if nothing is in its way or happens until then; else 0."""
@@ -251,10 +272,7 @@ class Adapter:
         if times.nbytes > self.fabric.piece:
             self._stream(plan, issued, landed)
             return 0
-        end = now + times.takes + self._stall(now, times)
-        self._runs.append((now, end - now, times.packets, times.turnaround))
-        self._quiet = max(self._quiet, end + times.turnaround)
-        return self._carry(plan, end, landed)
+        return self._carry(plan, self._issue(now, times), landed)
 
     def _stream(self, plan: StorePlan, issued: Then, landed: Then) -> None:
         """Store what is longer than a piece."""
@@ -275,7 +293,7 @@ class Adapter:
         stream.start(now + PIO_START_PS)
 
     def _carry(self, plan: StorePlan, end: int, landed: Then, index: int = 0) -> int:
-        """Let the bytes, of which the CPU gives the last away at `end`, go over the links from `index` on; as `pio`."""
+        """Let the bytes, of which the CPU gives the last away at `end`, go over the links from `index` on."""
         plan.others += 1
         now, way, times = self.kernel.now, plan.way, plan.times
 
@@ -293,23 +311,36 @@ class Adapter:
         end = self.pio(plan, issued, landed)
         if end > 0:
             landed(self.arrival)
-        if end:
-            issued(abs(end))
+            issued(end)
+        elif end:
+            issued(-end)
+
+    def _issue(self, now: int, times: StoreTimes) -> int:
+        """Issue packets while others may be under way; return when the CPU gives their last byte to the bus."""
+        first = self._first
+        if self._quiet <= now:
+            self._runs, self._together = [], 0
+        elif first is not None:  # those before were over when it began
+            self._runs = [(self._quiet - first.quiet, first.takes, first.packets, first.turnaround)]
+            self._together = first.together
+        self._first = None
+        end = now + times.takes
+        together = times.together
+        if self._together + together > WINDOW:
+            end += self._stall(now, times)
+            together = packets_together(end - now, times.packets, times.turnaround)
+        self._runs.append((now, end - now, times.packets, times.turnaround))
+        self._together += together
+        if end + times.turnaround > self._quiet:
+            self._quiet = end + times.turnaround
+        return end
 
     def _stall(self, now: int, times: StoreTimes) -> int:
         """Return how much longer packets take because the window is full at times."""
         takes, count, turnaround = times.takes, times.packets, times.turnaround
-        if self._quiet <= now:
-            self._runs = []
-        elif self._first is not None:  # those before were over when it began
-            first = self._first
-            self._runs = [(self._quiet - first.quiet, first.takes, first.packets, first.turnaround)]
-        self._first = None
-        together = _together(takes, count, turnaround)
-        if together + sum(_together(*run[1:]) for run in self._runs) <= WINDOW:
-            return 0
         # What is over is in nobody's way, and an adapter that is never quiet would keep it for ever.
         self._runs = [run for run in self._runs if run[0] + run[1] + run[3] > now]
+        self._together = sum(packets_together(*run[1:]) for run in self._runs)
         under_way = [packet for run in self._runs for packet in _packets(*run)]
         gap, when = takes // count, now
         for _ in range(count):
@@ -377,11 +408,6 @@ class Adapter:
             return [(0, nbytes)]
         middle = first + 8 * self._random.randrange(words)
         return [(0, middle), (middle, nbytes)]
-
-
-def _together(takes: int, count: int, turnaround: int) -> int:
-    """Return how many of `count` packets, issued evenly in `takes`, are under way at once."""
-    return min(count, -(-turnaround * count // takes))
 
 
 def _packets(start: int, takes: int, count: int, turnaround: int) -> list[tuple[int, int]]:

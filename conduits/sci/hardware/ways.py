@@ -37,6 +37,11 @@ def wire_bytes(nbytes: int, count: int | None = None) -> int:
     return max(count, -(-nbytes // _UNIT)) * _UNIT + count * _HEADER
 
 
+def packets_together(takes: int, count: int, turnaround: int) -> int:
+    """Return how many of `count` packets, issued evenly in `takes`, are under way at once."""
+    return min(count, -(-turnaround * count // takes))
+
+
 @attrs.frozen
 class StoreTimes:
     """What a PIO write of one kind takes where nothing is in its way, on all ways of one shape.
@@ -45,6 +50,7 @@ class StoreTimes:
         nbytes: bytes of data.
         packets: their packets.
         stores: separate stores of the CPU, each with its start.
+        together: how many of its packets are under way at once, where it is not stalled.
         takes: CPU time, picoseconds.
         wire: bytes on each link.
         arrives: from the write until the last byte is in memory.
@@ -60,6 +66,7 @@ class StoreTimes:
     nbytes: int
     packets: int
     stores: int
+    together: int
     takes: int
     wire: int
     arrives: int
@@ -110,6 +117,7 @@ class Shape:
                 nbytes=nbytes,
                 packets=count,
                 stores=stores,
+                together=packets_together(takes, count, self.turnaround),
                 takes=takes,
                 wire=wire,
                 arrives=max(PIO_START_PS + self.slowest[wire], takes) + self.delays.latency,

@@ -20,7 +20,7 @@ from conduit.contract import REQUEST as REQUEST_BIT
 from conduit.sim import Flat, Memory
 from conduit.sim.memory import RecordMemory
 from conduit.simnet import SimulatedPort
-from conduit.simnet.chain import Chain
+from conduit.simnet.chain import Chain, Done
 from conduit.simnet.transport import Then
 from conduits.sci import constants as c
 from conduits.sci import wire
@@ -70,11 +70,8 @@ class PairedSlots(SciTransport):
             for slot in range(config.slots)
         ]
         """The flags of each of this rank's slots at a peer, the same at all: request slots, then reply slots."""
-        self._then: Then = _nothing
-        self._issued = self._sent
-        self.writer = SlotWriter(self.driver)
-        self._post = self.writer.post
-        self._through_slot = sends.ThroughSlot(self, self.writer, self._issued)
+        self.writer = SlotWriter(self.driver, self.cpu)
+        self._through_slot = sends.ThroughSlot(self, self.writer)
         self._create_segments()
 
     def _create_segments(self) -> None:
@@ -131,11 +128,10 @@ class PairedSlots(SciTransport):
         self.sent += 1
         cpu = self.cpu
         cpu.free = when = cpu.free + REQUEST_PS
-        self._then = then
         if message.nbytes:
-            self._send_payload(self._peers[dest], REQUEST, slot, message)
+            self._send_payload(self._peers[dest], REQUEST, slot, message, then)
         else:
-            self._post(when, slot, wire.pack(message, slot.number), self._issued)
+            self.writer.post(when, slot, wire.pack(message, slot.number), then)
 
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
         """Send through the reply slot paired with the request's."""
@@ -143,14 +139,13 @@ class PairedSlots(SciTransport):
         self.sent += 1
         cpu = self.cpu
         cpu.free = when = cpu.free + REPLY_PS
-        self._then = then
         slot = request.other
         if slot is None:
             slot = request.other = self._slot(request.peer, REPLY, request.slot)
         if reply.nbytes:
-            self._send_payload(request.peer, REPLY, slot, reply)
+            self._send_payload(request.peer, REPLY, slot, reply, then)
         else:
-            self._post(when, slot, wire.pack(reply, slot.number), self._issued)
+            self.writer.post(when, slot, wire.pack(reply, slot.number), then)
 
     def _slot(self, peer: SciPeer, kind: int, number: int) -> PeerSlot:
         """Return a slot at `peer` that is used for the first time."""
@@ -161,25 +156,23 @@ class PairedSlots(SciTransport):
         made.behind = None
         return made
 
-    def _send_payload(self, peer: SciPeer, kind: int, slot: PeerSlot, message: Message) -> None:
+    def _send_payload(self, peer: SciPeer, kind: int, slot: PeerSlot, message: Message, then: Then) -> None:
         long, nbytes = message.word & CATEGORY != _MEDIUM, message.nbytes
         header, place = wire.pack(message, slot.number), self.layout.slot(kind, slot.number)
         if long and (self.config.dynamic_mapping or nbytes >= self.config.dma_threshold):
             steps = sends.by_map if self.config.dynamic_mapping else sends.by_dma
-            announce = partial(self.writer.announce, slot)
-            Chain(self.kernel, self.cpu, steps(self, peer, announce, place, header, message), self._then)
+            announce = partial(self._announce, slot)
+            Chain(self.kernel, self.cpu, steps(self, peer, announce, place, header, message), then)
         elif long or self.config.transactions == 2:
-            self._through_slot.begin(self.cpu.free, slot, peer.command, place, header, message.payload)
+            self._through_slot.begin(self.cpu.free, slot, peer.command, place, header, message.payload, then)
         else:
             block = header + message.payload
             self.cpu.free += self.host.copy_ticks(len(block))
-            self._post(self.cpu.free, slot, block, self._issued)
+            self.writer.post(self.cpu.free, slot, block, then)
 
-    def _sent(self, end: int) -> None:
-        """The last store of the message that is being sent has been made; the CPU is free at `end`."""
-        self.cpu.free = end
-        then = self._then
-        then()
+    def _announce(self, slot: PeerSlot, done: Done) -> None:
+        """Store the flags of a slot, as an act."""
+        self.writer.announce(slot, lambda: done(self.cpu.free))
 
     # -- polling -------------------------------------------------------------------------------
 
@@ -290,7 +283,3 @@ class PairedSlots(SciTransport):
             found.append(Unhandled(source, wire.word_of(head)))
             place = self._flags.find(1, place + 1)
         return found
-
-
-def _nothing() -> None:
-    """Do nothing: what `_then` is until the first message is sent."""

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from conduit.contract import Buffer, Message
 from conduit.simnet.chain import Act, Done, Steps
+from conduit.simnet.transport import Then
 from conduits.sci import wire
-from conduits.sci.driver import ALIGN, MAP_PS, UNMAP_PS, RemoteSlot, SegmentMapping, Sisci, SlotWriter, Then
+from conduits.sci.driver import ALIGN, MAP_PS, UNMAP_PS, RemoteSlot, SegmentMapping, Sisci, SlotWriter
 from conduits.sci.protocol.peer import SciPeer
 from conduits.sci.protocol.transport import SciTransport
 
@@ -27,26 +28,26 @@ class ThroughSlot:
     Args:
         transport: the sender's.
         writer: its stores into slots.
-        issued: called as `issued(end)`: the CPU has made the last store at `end`, and only CPU time is left.
 
     Attributes:
         rank: its rank, for errors of the hardware.
     """
 
     __slots__ = (
-        "_begun", "_command", "_driver", "_end", "_finished", "_flag", "_header", "_issued", "_kernel", "_landed",
-        "_payload", "_place", "_second", "_slot", "_stored", "_writer", "rank",
+        "_begun", "_command", "_driver", "_end", "_finished", "_flag", "_header", "_kernel", "_landed", "_payload",
+        "_place", "_second", "_slot", "_stored", "_then", "_writer", "rank",
     )  # fmt: skip
 
     _command: SegmentMapping
     _slot: RemoteSlot
 
-    def __init__(self, transport: SciTransport, writer: SlotWriter, issued: Then) -> None:
+    _then: Then
+
+    def __init__(self, transport: SciTransport, writer: SlotWriter) -> None:
         self.rank = transport.rank
         self._driver = transport.driver
         self._writer = writer
         self._kernel = transport.kernel
-        self._issued = issued
         self._place = self._end = 0
         self._header: Buffer = b""
         self._payload: Buffer = b""
@@ -55,7 +56,14 @@ class ThroughSlot:
         self._finished, self._landed, self._flag = self._payload_stored, self._all_landed, self._store_flags
 
     def begin(
-        self, when: int, slot: RemoteSlot, command: SegmentMapping, place: int, header: bytes, payload: Buffer
+        self,
+        when: int,
+        slot: RemoteSlot,
+        command: SegmentMapping,
+        place: int,
+        header: bytes,
+        payload: Buffer,
+        then: Then,
     ) -> None:
         """Begin the chain when the CPU is free, at `when` picoseconds.
 
@@ -66,12 +74,14 @@ class ThroughSlot:
             place: its offset there.
             header: what is stored first.
             payload: what is stored behind the largest header.
+            then: called as `then()` when the CPU has made the last store, and only CPU time is left.
         """
         self._slot = slot
         self._command = command
         self._place = place
         self._header = header
         self._payload = payload
+        self._then = then
         self._kernel.call(when, self._begun)
 
     def _store_header(self) -> None:
@@ -99,7 +109,7 @@ class ThroughSlot:
         self._kernel.call(when if when > end else end, self._flag)
 
     def _store_flags(self) -> None:
-        self._writer.announce(self._slot, self._issued)
+        self._writer.announce(self._slot, self._then)
 
 
 def store(driver: Sisci, mapping: SegmentMapping, offset: int, data: Buffer, announced: bool = True) -> Act:
