@@ -31,6 +31,8 @@ _ARGUMENT = re.compile(r"\b(conduit|ranks|ranks_per_host|segment|time_limit|stal
 
 _BY_WORD = frozenset({"conform", "list", "raw", "show"})
 """Commands that take conduits without an option."""
+_OF_ONE = frozenset({"raw", "show"})
+"""Those of them that take one."""
 
 _SHORT = {"-c": "--conduit"}
 """What other programs have a letter for."""
@@ -66,8 +68,13 @@ def explain(name: str, error: CycloptsError) -> str:
 
 def _without_option(error: UnknownOptionError) -> str:
     """Return the call without `--conduit`, "" where it has none."""
-    words = [word.removeprefix("--conduit=") for word in error.root_input_tokens or [] if word != "--conduit"]
-    return f"write conduit {join(words)}" if words[1:] and words != list(error.root_input_tokens or []) else ""
+    given = list(error.root_input_tokens or [])
+    named = [each.removeprefix("--conduit=") for each in given if each.startswith("--conduit=")]
+    named += [next_ for each, next_ in pairwise(given) if each == "--conduit"]
+    words = [word.removeprefix("--conduit=") for word in given if word != "--conduit"]
+    if named and given[0] in _OF_ONE:  # of two conduits the one that the option names is meant
+        words = [word for word in words if word in named or word.partition(":")[0] not in installed(CONDUITS)]
+    return f"write conduit {join(words)}" if words[1:] and words != given else ""
 
 
 def _of_the_program(error: UnknownOptionError) -> str:

@@ -27,6 +27,7 @@ from conduit.launch.misused_arguments import (
     swapped,
 )
 from conduit.launch.misused_arrays import beyond_part, into_bytes, of_elements, of_freed
+from conduit.launch.polls import polls_of
 from conduit.launch.predicates import many_truths
 from conduit.launch.program_node import ProgramNode, program_node
 from conduit.launch.public import is_ours, public_modules
@@ -142,7 +143,16 @@ def _asyncio(error: BaseException) -> str:
         return _ASYNCIO + results
     nodes = [] if failed is None else [node for node in ast.walk(failed.tree) if isinstance(node, ast.Call)]
     started = next((apart(node) for node in nodes if failed and failed.function(node)), "ep.poll")
-    return _ASYNCIO + next((_OTHERWISE[word].format(started) for word in words if word in _OTHERWISE), _WAITING)
+    known = (_OTHERWISE[word].format(started) for word in words if word in _OTHERWISE)
+    return _ASYNCIO + next(known, _waiting(error))
+
+
+def _waiting(error: BaseException) -> str:
+    """Return how a program waits, in the words of the front end that it is for."""
+    polls = polls_of(step.tb_frame for step in reversed(steps_of(error)))
+    if polls == polls_of(()):
+        return _WAITING
+    return f"`{polls.until}` to wait for what others do, `await trio.sleep(seconds)` for time alone"
 
 
 def _in_another_run(error: BaseException) -> bool:

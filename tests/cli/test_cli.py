@@ -127,6 +127,11 @@ def test_version(command):
         ),
         (["raw", "--conduit", "sci"], "conduit raw: there is no option --conduit; write conduit raw sci\n"),
         (
+            ["conform", "sci", "--conduit", "t3e"],
+            "conduit conform: there is no option --conduit; write conduit conform sci t3e\n",
+        ),
+        (["raw", "sci", "--conduit", "t3e"], "conduit raw: there is no option --conduit; write conduit raw t3e\n"),
+        (
             ["show", "--conduit=sci:slots=4"],
             "conduit show: there is no option --conduit=sci:slots=4; write conduit show sci",
         ),

@@ -410,6 +410,11 @@ HINTS = {
         "programs run on Trio, where nothing of asyncio works: write `await ep.compute(seconds)` for work that takes "
         "time, `await ep.block_until(predicate)` to wait for messages, `await trio.sleep(seconds)` for time alone",
     ),
+    "import asyncio\napi = 'shmem'\nasync def main(pe): await asyncio.sleep(1e-6)": (
+        "RuntimeError: no running event loop",
+        "programs run on Trio, where nothing of asyncio works: write `await pe.wait_until(ivar, cmp, value)` to wait for "
+        "what others do, `await trio.sleep(seconds)` for time alone",
+    ),
     "async def main(ep): await ep.barrier()": (
         "AttributeError: 'Endpoint' object has no attribute 'barrier'",
         "Endpoint has no barrier, but Extended has barrier: `from extended import Extended`, then `x = await "
