@@ -412,8 +412,8 @@ HINTS = {
     ),
     "import asyncio\napi = 'shmem'\nasync def main(pe): await asyncio.sleep(1e-6)": (
         "RuntimeError: no running event loop",
-        "programs run on Trio, where nothing of asyncio works: write `await pe.wait_until(ivar, cmp, value)` to wait for "
-        "what others do, `await trio.sleep(seconds)` for time alone",
+        "programs run on Trio, where nothing of asyncio works: write `await pe.wait_until(ivar, cmp, value)` to wait "
+        "for what others do, `await trio.sleep(seconds)` for time alone",
     ),
     "async def main(ep): await ep.barrier()": (
         "AttributeError: 'Endpoint' object has no attribute 'barrier'",
