@@ -54,6 +54,8 @@ class HandlerTable:
         """Say why something is no attached handler, and what to do."""
         if text := self._of_object(handler):
             return text
+        if text := self._of_another(handler):
+            return text
         if callable(handler):
             return "is not attached on this rank; pass it to `await ep.attach(...)` first"
         for function, name in self.entries:
@@ -62,6 +64,24 @@ class HandlerTable:
         if isinstance(handler, int) and ".reply" in call:
             return f"{is_a(handler)}; a reply goes to who has sent and has no dest: begin with the function itself"
         return f"{is_a(handler)}; pass the function itself, as it was given to `await ep.attach(...)`"
+
+    def _of_another(self, handler: object) -> str:
+        """Say that a function of the same name is attached, which is another object; "" for others."""
+        if not isinstance(handler, FunctionType):
+            return ""
+        for function, name in self.entries:
+            if name != handler.__name__ or not isinstance(function, FunctionType):
+                continue
+            if function.__code__ is handler.__code__:
+                return (
+                    f"is not the function that is attached: its `def` at {place_of(handler)} has run several times and "
+                    f"made a new one each time; keep one, and pass that everywhere"
+                )
+            return (
+                f"is not the function that is attached: {name} of {place_of(function)} is, and the one given is of "
+                f"{place_of(handler)}; give them different names, and attach both"
+            )
+        return ""
 
     def _of_object(self, handler: object) -> str:
         """Say that another object's method is attached, or that of one where its function was given; "" for others."""

@@ -60,6 +60,7 @@ _OTHERWISE = {
 }
 """What to write for names of asyncio."""
 _RELEASED = "the payload of a medium message is the handler's until it returns; keep a copy of it: bytes(payload)"
+_NO_BYTES = "the payload that a handler is given is a memoryview: write `bytes(payload)` where bytes are asked for"
 _ONE_OF_MANY = (
     "take one element of the array, as `a[0]`; where it is the bytes of a number, as `await x.get(...)` returns them, "
     "write `a.view('i8')[0]`, with the number's dtype, or get it by `await x.get_value(rank, offset)`"
@@ -101,6 +102,8 @@ def hint(error: BaseException) -> str:
             return beyond_part(error, is_ours)
         case TypeError() if re.fullmatch(r"only .* arrays can be converted to Python scalars", str(error)):
             return _ONE_OF_MANY
+        case TypeError() if str(error).endswith(", not memoryview"):
+            return _NO_BYTES
         case TypeError():
             return _of_another(error) or misuse(error, is_ours)
         case ValueError() if str(error) == "operation forbidden on released memoryview object":

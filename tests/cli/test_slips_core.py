@@ -280,10 +280,31 @@ OTHER_METHOD = (
     + "ep.request_short: handler=got is not the method that is attached, which is bound to one Node: pass it as "
     "it was attached, `node.got`, of that very object (attached: got)"
 )
+REDEFINED = (
+    "async def main(ep):\n    def h(token): pass\n    await ep.attach(h)\n    def h(token): pass\n"
+    "    await ep.request_short(1, h)"
+)
+MADE_TWICE = (
+    "def make():\n    def h(token): pass\n    return h\nasync def main(ep):\n    await ep.attach(make())\n"
+    "    await ep.request_short(1, make())"
+)
+NO_BYTES = (
+    "import json\nasync def main(ep):\n    def h(token, payload): json.loads(payload)\n    await ep.attach(h)\n"
+    "    await ep.request_medium(ep.rank, h, b'[]')\n    await ep.block_until(lambda: False)"
+)
 NO_INTEGER = "is a float; it must be an integer"
 VALUES = {
     NODE.format("Node"): OTHER_METHOD,
     NODE.format("other"): OTHER_METHOD,
+    REDEFINED: (
+        REFUSED + "ep.request_short: handler=h is not the function that is attached: h of prog.py:2 is, and the one "
+        "given is of prog.py:4; give them different names, and attach both (attached: h)"
+    ),
+    MADE_TWICE: (
+        REFUSED + "ep.request_short: handler=h is not the function that is attached: its `def` at prog.py:2 has run "
+        "several times and made a new one each time; keep one, and pass that everywhere (attached: h)"
+    ),
+    NO_BYTES: ("the payload that a handler is given is a memoryview: write `bytes(payload)` where bytes are asked for"),
     EXTENDED + "await x.put_value(0, 0, 1.5)": (
         f"{REFUSED}x.put_value: value=1.5 {NO_INTEGER}; for a float write `x.put(dest, offset, numpy.float64(value))`"
     ),
