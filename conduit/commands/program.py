@@ -96,8 +96,11 @@ class ProgramFile:
         found = getattr(module, "main", None)
         if found is None:
             script = f", or start it as a script: python {self.path}" if self._is_script else ""
+            meant = next((name for name in vars(module) if name.lower() == "main"), "")
             raise NotAProgram(
-                f"{self.path} defines no `async def main({first_argument(self.api)}, *args)`; give it one{script}"
+                f"{self.path} defines no `async def main({first_argument(self.api)}, *args)`"
+                + (f" (did you mean {meant}?)" if meant else "")
+                + f"; give it one{script}"
             )
         write = f"write `async def main({first_argument(self.api)}, *args)`"
         wrong = not_async(found, write) if callable(found) else f"is of type {type(found).__name__}; {write}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ class Access(WindowBase):
     """Accesses to the parts of a window; each is complete when its epoch ends, or by a flush."""
 
     @public("win")
-    def Put(self, origin: Any, target_rank: Any, target: Any = None) -> Any:
+    def Put(self, origin: Any, target_rank: Any, target: Any = None) -> Coroutine[Any, Any, None]:
         """Begin to store elements in a rank's part; `origin` is in use until the epoch ends, or a flush.
 
         Args:
@@ -40,7 +41,7 @@ class Access(WindowBase):
         return self._access(self._operations.put(self._call(call), rank, start, given.view(np.uint8)), rank)
 
     @public("win")
-    def Get(self, origin: Any, target_rank: Any, target: Any = None) -> Any:
+    def Get(self, origin: Any, target_rank: Any, target: Any = None) -> Coroutine[Any, Any, None]:
         """Begin to read elements of a rank's part into `origin`, which is filled when the epoch ends, or by a flush.
 
         Args:
@@ -58,7 +59,9 @@ class Access(WindowBase):
         return self._access(self._operations.get(self._call(call), rank, start, out.view(np.uint8)), rank)
 
     @public("win")
-    def Accumulate(self, origin: Any, target_rank: Any, target: Any = None, op: Any = operators.SUM) -> Any:
+    def Accumulate(
+        self, origin: Any, target_rank: Any, target: Any = None, op: Any = operators.SUM
+    ) -> Coroutine[Any, Any, None]:
         """Begin to combine elements into those of a rank's part, each of them atomically.
 
         Args:
@@ -120,7 +123,9 @@ class Access(WindowBase):
         disp = integer(call, "target_disp", target_disp, 0, buffers.MOST, "a displacement, 0 or more")
         return self._fetch(call, "mpi_fetch_and_op", origin, result, target_rank, disp, op)
 
-    def _fetch(self, call: str, cost: str, origin: Any, result: Any, target_rank: Any, target: Any, op: Any) -> Any:
+    def _fetch(
+        self, call: str, cost: str, origin: Any, result: Any, target_rank: Any, target: Any, op: Any
+    ) -> Coroutine[Any, Any, None]:
         out = buffers.elements(call, "result", result, writable=True)
         code, kind = self._operation(call, op, out)
         given = None
@@ -131,7 +136,9 @@ class Access(WindowBase):
         return self._accumulate(call, rank, start, what, cost)
 
     @public("win")
-    def Compare_and_swap(self, origin: Any, compare: Any, result: Any, target_rank: Any, target_disp: Any = 0) -> Any:
+    def Compare_and_swap(
+        self, origin: Any, compare: Any, result: Any, target_rank: Any, target_disp: Any = 0
+    ) -> Coroutine[Any, Any, None]:
         """Begin to store one element where there is another, and to bring that before to `result`.
 
         Args:
@@ -160,7 +167,7 @@ class Access(WindowBase):
         operation = operators.operator(call, op)
         return operation.code, operators.kind(call, operation, elements.dtype)
 
-    def _accumulate(self, call: str, rank: int, start: int, what: Change, cost: str) -> Any:
+    def _accumulate(self, call: str, rank: int, start: int, what: Change, cost: str) -> Coroutine[Any, Any, None]:
         return self._access(self._operations.accumulate(self._call(call), rank, start, what, cost), rank)
 
     def _target(self, call: str, target_rank: Any, target: Any, given: Array, *, same: bool = False) -> tuple[int, int]:
@@ -184,7 +191,7 @@ class Access(WindowBase):
             )
         return rank, start
 
-    def _access(self, begin: Any, rank: int) -> Any:
+    def _access(self, begin: Coroutine[Any, Any, None], rank: int) -> Coroutine[Any, Any, None]:
         if rank != PROC_NULL:
             return begin
         begin.close()

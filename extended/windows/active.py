@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -29,7 +30,7 @@ class Active(WindowBase):
     # ----------------------------------------------------------------------------------------------------------- fences
 
     @public("win")
-    def Fence(self, assertion: Any = 0) -> Any:
+    def Fence(self, assertion: Any = 0) -> Coroutine[Any, Any, None]:
         """Complete all accesses to and of this rank, and begin an epoch; collective.
 
         Cancelled while it waits for other ranks, it is ended by the next Fence.
@@ -59,7 +60,7 @@ class Active(WindowBase):
     # ------------------------------------------------------------------------------------- general active target epochs
 
     @public("win")
-    def Post(self, group: Any, assertion: Any = 0) -> Any:
+    def Post(self, group: Any, assertion: Any = 0) -> Coroutine[Any, Any, None]:
         """Let some ranks access this one's part, until `Wait`; waits for none of them.
 
         Args:
@@ -86,7 +87,7 @@ class Active(WindowBase):
                     await self._service.posted(member.rank, member.slot)
 
     @public("win")
-    def Start(self, group: Any, assertion: Any = 0) -> Any:
+    def Start(self, group: Any, assertion: Any = 0) -> Coroutine[Any, Any, None]:
         """Begin an epoch of accesses to some ranks; waits until they have posted.
 
         Args:
@@ -121,7 +122,7 @@ class Active(WindowBase):
         await self._ep.block_until(missing.none, what=f"the {what} that {name} is for", ranks=missing)
 
     @public("win")
-    def Complete(self) -> Any:
+    def Complete(self) -> Coroutine[Any, Any, None]:
         """End the epoch that `Start` began: complete all accesses in it.
 
         Raises:
@@ -141,7 +142,7 @@ class Active(WindowBase):
         self._epochs.completed(call)
 
     @public("win")
-    def Wait(self) -> Any:
+    def Wait(self) -> Coroutine[Any, Any, None]:
         """End the epoch that `Post` began, when all of its group have called `Complete`.
 
         Raises:
@@ -156,7 +157,7 @@ class Active(WindowBase):
         self._end_exposure()
 
     @public("win")
-    def Test(self) -> Any:
+    def Test(self) -> Coroutine[Any, Any, bool]:
         """Poll, and end the epoch that `Post` began if all of its group have called `Complete`; return whether so.
 
         Raises:

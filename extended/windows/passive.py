@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from typing import Any
 
 import trio
@@ -17,7 +18,7 @@ class Passive(WindowBase):
     """Synchronisation in which the ranks that are accessed have no part."""
 
     @public("win")
-    def Lock(self, rank: Any, lock_type: Any = LOCK_EXCLUSIVE, assertion: Any = 0) -> Any:
+    def Lock(self, rank: Any, lock_type: Any = LOCK_EXCLUSIVE, assertion: Any = 0) -> Coroutine[Any, Any, None]:
         """Begin an epoch of accesses to a rank, which has no part in it; waits for those who lock it before.
 
         Cancelled, this rank leaves the queue.
@@ -54,7 +55,7 @@ class Passive(WindowBase):
             raise
 
     @public("win")
-    def Unlock(self, rank: Any) -> Any:
+    def Unlock(self, rank: Any) -> Coroutine[Any, Any, None]:
         """End the epoch that `Lock` began: complete all accesses in it.
 
         Args:
@@ -75,7 +76,7 @@ class Passive(WindowBase):
             await self._operations.unlock(rank)
 
     @public("win")
-    def Lock_all(self, assertion: Any = 0) -> Any:
+    def Lock_all(self, assertion: Any = 0) -> Coroutine[Any, Any, None]:
         """Begin an epoch of accesses to all ranks, shared with others; each is locked at the first access to it.
 
         Args:
@@ -95,7 +96,7 @@ class Passive(WindowBase):
         self._operations.lock_all(take=self._looked_at(assertion))
 
     @public("win")
-    def Unlock_all(self) -> Any:
+    def Unlock_all(self) -> Coroutine[Any, Any, None]:
         """End the epoch that `Lock_all` began: complete all accesses in it.
 
         Raises:
@@ -112,7 +113,7 @@ class Passive(WindowBase):
             await self._operations.unlock_all()
 
     @public("win")
-    def Flush(self, rank: Any) -> Any:
+    def Flush(self, rank: Any) -> Coroutine[Any, Any, None]:
         """Complete all accesses to a rank, here and there, within the epoch of a lock.
 
         Args:
@@ -125,7 +126,7 @@ class Passive(WindowBase):
         return self._flush("win.Flush", "mpi_win_flush", self._member("win.Flush", "rank", rank))
 
     @public("win")
-    def Flush_local(self, rank: Any) -> Any:
+    def Flush_local(self, rank: Any) -> Coroutine[Any, Any, None]:
         """Complete all accesses to a rank here: buffers may be used again.
 
         Args:
@@ -139,7 +140,7 @@ class Passive(WindowBase):
         return self._flush("win.Flush_local", "mpi_win_flush_local", number, local=True)
 
     @public("win")
-    def Flush_all(self) -> Any:
+    def Flush_all(self) -> Coroutine[Any, Any, None]:
         """Complete all accesses, here and there, within the epoch of a lock.
 
         Raises:
@@ -148,7 +149,7 @@ class Passive(WindowBase):
         return self._flush("win.Flush_all", "mpi_win_flush_all")
 
     @public("win")
-    def Flush_local_all(self) -> Any:
+    def Flush_local_all(self) -> Coroutine[Any, Any, None]:
         """Complete all accesses here: buffers may be used again.
 
         Raises:
@@ -165,11 +166,13 @@ class Passive(WindowBase):
         else:
             await self._operations.flush(call.name, ranks)
 
-    def _flush(self, name: str, cost: str, rank: int | None = None, *, local: bool = False) -> Any:
+    def _flush(
+        self, name: str, cost: str, rank: int | None = None, *, local: bool = False
+    ) -> Coroutine[Any, Any, None]:
         return self._flush_of(self._call(name), cost, rank, local=local)
 
     @public("win")
-    def Sync(self) -> Any:
+    def Sync(self) -> Coroutine[Any, Any, None]:
         """Make this rank's own stores and others' accesses visible to each other; here they are, and it polls.
 
         Raises:

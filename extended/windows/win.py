@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import trio
@@ -121,7 +122,7 @@ class Win(Access, Active, Passive):
         return win
 
     @public("win")
-    def Free(self) -> Any:
+    def Free(self) -> Coroutine[Any, Any, None]:
         """Free the window; collective, and every later call is refused.
 
         Cancelled before the others can know of it, it can be called again; later it goes to its end.

@@ -405,6 +405,7 @@ LINES = {
     WINDOW + "async with await Win.Allocate(64, 8, comm=x) as win:\n        pass": (
         "a Win is not entered: write `win = await Win.Allocate(...)`, and after its last use `await win.Free()`"
     ),
+    WINDOW + "with win.Lock(0):\n        pass": "write `await win.Lock(0)`, without `with`",
     WINDOW + "async with win as w:\n        pass": (
         "a Win is not entered: write `win = await Win.Allocate(...)`, and after its last use `await win.Free()`"
     ),
