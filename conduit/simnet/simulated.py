@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
@@ -74,7 +75,7 @@ class SimulatedConduit(Conduit):
         self._ledger = Ledger()  # in Python's development mode
         self._came = [0] * setup.ranks
         self._neighbours: dict[int, dict[int, SharedMemoryTransport]] = {}
-        self._on_host = {host: setup.hosts.count(host) for host in set(setup.hosts)}
+        self._on_host = Counter(setup.hosts)
 
     @classmethod
     def placement(cls, options: Any, ranks: int, ranks_per_host: int | None) -> tuple[int, ...]:
