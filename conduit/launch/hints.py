@@ -21,6 +21,7 @@ from conduit.launch.misused_arguments import (
     STARTED,
     apart,
     begins_job,
+    begins_program,
     made_handler,
     of_generator,
     run_by_itself,
@@ -131,6 +132,8 @@ def _asyncio(error: BaseException) -> str:
     failed = program_node(error, is_ours, beyond=_of_asyncio)
     if failed is not None and (begun := begins_job(failed)):
         return _ASYNCIO + begun
+    if failed is not None and (begun := begins_program(failed, error)):
+        return begun
     words = []
     for step in steps_of(error):
         if _of_asyncio(step.tb_frame.f_code.co_filename):

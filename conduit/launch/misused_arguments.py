@@ -6,10 +6,13 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 from types import CodeType
 
 from conduit.core import written
+from conduit.core.steps import steps_of
 from conduit.launch.program_node import ProgramNode, as_called, name_of, program_node
+from conduit.launch.reports.folders import is_own
 from conduit.words import like
 
 STARTED = "Trio was expecting an async function, but instead it got a coroutine"
@@ -137,6 +140,29 @@ def begins_job(failed: ProgramNode) -> str:
             function = failed.function(made)
             if function is not None and function.__name__ == "run":
                 return f"`{ast.unparse(made)}` by itself: it begins the job, and returns when that is over"
+    return ""
+
+
+def begins_program(failed: ProgramNode, error: BaseException) -> str:
+    """Say how a script begins a job, where it gives its program to what runs coroutines of others; "" for other lines.
+
+    Args:
+        failed: the line.
+        error: that it has failed; what came through this project before has come out of a job.
+    """
+    before = list(takewhile(lambda step: step.tb_frame is not failed.frame, steps_of(error)))
+    files = [step.tb_frame.f_code.co_filename for step in before]
+    modules = [step.tb_frame.f_code.co_name for step in before if not is_own(step.tb_frame.f_code.co_filename)]
+    match failed.tree:
+        case ast.Call(args=[ast.Name() as main]) | ast.Call(args=[ast.Call(func=ast.Name() as main)]):
+            if not inspect.iscoroutinefunction(failed.value(main)):
+                return ""
+            started = modules[:1] == ["<module>"] and not any(map(is_own, files))
+            if started or (main.id != "main" and failed.frame.f_code.co_name == "<module>"):
+                return (
+                    f"`conduit.run({main.id})` begins the job: write that in the place of `{ast.unparse(failed.tree)}`"
+                )
+            return run_by_itself(failed)
     return ""
 
 

@@ -38,6 +38,7 @@ BY_ITSELF = (
 ITS_OWN = "a variable that is assigned in a function is its own: write `{} got` in h"
 OF_BEGINNERS = [
     ("import asyncio\nasync def main(ep): pass\nasyncio.run(main())", BY_ITSELF.format(3)),
+    ("import asyncio\nasync def main(ep): pass\nasyncio.run(main)", BY_ITSELF.format(3)),
     ("async def main(ep): pass\nmain()", BY_ITSELF.format(2)),
     ("import trio\nasync def main(ep): pass\ntrio.run(main)", BY_ITSELF.format(3)),
     (

@@ -350,3 +350,34 @@ def test_a_job_that_asyncio_is_to_begin_is_told_to_begin_it_alone(tmp_path):
         "programs run on Trio, where nothing of asyncio works: write `conduit.run(main, ranks=2)` by itself: it begins "
         "the job, and returns when that is over"
     )
+
+
+BY_ITSELF = (
+    '`conduit run` calls main by itself: take line {} away, or for a script put `if __name__ == "__main__":` before '
+    "it, and `conduit.run(main)` there"
+)
+IN_PLACE = "`conduit.run(prog)` begins the job: write that in the place of `asyncio.run(prog)`"
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("async def main(ep): pass\nasyncio.run(main)", BY_ITSELF.format(3)),
+        ("async def main(ep): pass\nasyncio.run(main())", BY_ITSELF.format(3)),
+        ('async def main(ep): pass\nif __name__ == "__main__":\n    asyncio.run(main)', BY_ITSELF.format(4)),
+        ("async def main(ep): pass\nasyncio.new_event_loop().run_until_complete(main)", BY_ITSELF.format(3)),
+        ("async def prog(ep): pass\nasyncio.run(prog)", IN_PLACE),
+        ("async def prog(ep): pass\ndef main():\n    asyncio.run(prog)\nmain()", IN_PLACE),
+        (
+            "async def other(ep): pass\nasync def main(ep): asyncio.run(other)\nconduit.run(main)",
+            "programs run on Trio, where nothing of asyncio works: write `await` before the call, and nothing else: "
+            "main runs already",
+        ),
+    ],
+)
+def test_a_program_that_asyncio_is_to_run_is_told_what_begins_the_job(tmp_path, source, told):
+    (tmp_path / "prog.py").write_text(f"import asyncio, conduit\n{source}\n")
+    done = subprocess.run(
+        [sys.executable, "prog.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert [line for line in done.stderr.splitlines() if "Warning" not in line][-1] == told
