@@ -156,6 +156,7 @@ class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap, Team):
 
     _instead: ClassVar = OF_OTHERS
     _called: ClassVar = "x"
+    _for_layers: ClassVar = frozenset({"call_ranks", "title_locks"})
 
     def __init__(self, parts: Attachment) -> None:
         if not isinstance(parts, Attachment):
