@@ -23,6 +23,7 @@ from conduit.launch.misused_arguments import (
     begins_job,
     begins_program,
     made_handler,
+    of_attaches,
     of_generator,
     run_by_itself,
     swapped,
@@ -96,7 +97,12 @@ def hint(error: BaseException) -> str:
         case trio.TooSlowError():
             return too_slow(error)
         case BadRequest():
-            return swapped(error, is_ours) or made_handler(error, is_ours) or of_generator(error, is_ours)
+            return (
+                swapped(error, is_ours)
+                or made_handler(error, is_ours)
+                or of_generator(error, is_ours)
+                or of_attaches(error)
+            )
         case IndexError() if " is out of bounds for axis " in str(error):
             return beyond_part(error, is_ours)
         case TypeError() if re.fullmatch(r"only .* arrays can be converted to Python scalars", str(error)):

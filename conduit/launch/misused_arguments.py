@@ -12,6 +12,7 @@ from types import CodeType
 from conduit.core import written
 from conduit.core.steps import steps_of
 from conduit.launch.program_node import ProgramNode, as_called, name_of, program_node
+from conduit.launch.public import layer_classes
 from conduit.launch.reports.folders import is_own
 from conduit.words import like
 
@@ -26,6 +27,7 @@ _SWAPPED = re.compile(
     re.DOTALL,
 )
 _NO_HANDLER = re.compile(r"^[\w.]+: handler=.* (pass the function itself|is no function;|is a coroutine;)", re.DOTALL)
+_PASSED = re.compile(r"rank (\d+) passed \[([^\]]*)\]")
 _FUNCTIONS = {"main", "handler", "handlers", "predicate", "function"}
 """What parameters that take functions of programs are called."""
 _OF_LAYERS = ("called", "alike")
@@ -96,6 +98,21 @@ def made_handler(error: BaseException, ours: Callable[[object], bool]) -> str:
             awaited = any(each and written.same(made, call) for made, each in _calls_in(failed.frame.f_code))
             return _with_function(call, at, given, function, awaited=awaited)
     return ""
+
+
+def of_attaches(error: BaseException) -> str:
+    """Say which ranks have attached which layer, where their handlers differ by that; "" for other errors."""
+    said = [(rank, names.split(", ")[0]) for rank, names in _PASSED.findall(str(error))]
+    calls = [(rank, _layer_of(first)) for rank, first in said]
+    if not any(layer for _, layer in calls) or len({layer for _, layer in calls}) == 1:
+        return ""
+    made = ", ".join(f"rank {rank} has called `{layer or 'ep'}.attach`" for rank, layer in calls)
+    return f"{made}: let every rank make the same calls in the same order"
+
+
+def _layer_of(handler: str) -> str:
+    """Return the name of the layer whose first handler has a name, "" where none has it."""
+    return next((each.__name__ for each in layer_classes() if getattr(each, "_first_handler", "") == handler), "")
 
 
 def of_started(tree: ast.AST) -> str:

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 import conduit
+from extended import Extended
 
 CORE = "async def main(ep):\n    def h(token, n): {}\n    await ep.attach(h)\n    {}"
 EXTENDED = "from extended import Extended\nasync def main(ep):\n    x = await Extended.attach(ep)\n    "
@@ -381,3 +382,25 @@ def test_a_program_that_asyncio_is_to_run_is_told_what_begins_the_job(tmp_path, 
         [sys.executable, "prog.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
     )
     assert [line for line in done.stderr.splitlines() if "Warning" not in line][-1] == told
+
+
+def test_ranks_that_attach_different_layers_are_told_which(shown):
+    source = "from extended import Extended\nasync def main(ep):\n    if ep.rank: await Extended.attach(ep)\n    else: "
+    said = shown(source + "await ep.attach()", "--ranks", "2")
+    assert said[-1] == (
+        "rank 0 has called `ep.attach`, rank 1 has called `Extended.attach`: let every rank make the same calls in the "
+        "same order"
+    )
+    assert (
+        "conduit.errors.BadRequest: ep.attach: every rank must pass the same handlers in the same order; rank 0 passed "
+        "[], rank 1 passed [put_medium, put_long, fill, complete, get_medium, got_medium, get_long, got_long and 29 "
+        "more]"
+    ) in said
+
+
+def test_the_layer_is_known_by_its_first_handler():
+    async def main(ep):
+        await Extended.attach(ep)
+        return ep.handlers.names()[0]
+
+    assert conduit.run(main, ranks=2).values == [Extended._first_handler] * 2
