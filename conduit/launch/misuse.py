@@ -118,7 +118,11 @@ def nothing(error: BaseException, ours: Callable[[object], bool]) -> str:
 
 def _gave_none(failed: ProgramNode) -> ast.Call | None:
     """Return the call of this project that a line awaits and that may give None, where it awaits one alone."""
-    awaited = [node.value for node in ast.walk(failed.tree) if isinstance(node, ast.Await)]
+    whole = failed.tree
+    for each in written.nodes(failed.frame.f_code) if isinstance(whole, ast.Tuple) else ():
+        if isinstance(each, ast.Assign) and any(written.same(target, failed.tree) for target in each.targets):
+            whole = each  # Python blames what `a, b = await ...` assigns to
+    awaited = [node.value for node in ast.walk(whole) if isinstance(node, ast.Await)]
     match awaited:
         case [ast.Call() as made] if function := failed.function(made):
             if _why_none(failed, made) or "None" in str(function.__annotations__.get("return")):

@@ -494,6 +494,7 @@ LINES = {
             ("(await x.gather(1)).sum()", "gather"),
             ("(await x.gather(1))[0]", "gather"),
             ("sum(await x.gather(1))", "gather"),
+            ("a, b = await x.gather(1)", "gather"),
             ("for each in await x.gather(1): pass", "gather"),
         )
     },
