@@ -156,6 +156,9 @@ class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap, Team):
 
     _instead: ClassVar = OF_OTHERS
     _called: ClassVar = "x"
+    _for_layers: ClassVar = frozenset({"call_ranks", "title_locks"})
+    _first_handler: ClassVar = "put_medium"
+    """By which errors know the layer among the handlers of a rank."""
 
     def __init__(self, parts: Attachment) -> None:
         if not isinstance(parts, Attachment):

@@ -401,10 +401,13 @@ class Lock:
     """
 
     _instead: ClassVar = {
-        "lock": "write `await lock.acquire()`, or `async with lock:`",
-        "unlock": "write `await lock.release()`",
         **dict.fromkeys(
-            ("locked", "try_lock", "trylock", "test"),
+            ("lock", "set", "set_lock", "take", "get", "enter", "wait"),
+            "write `await lock.acquire()`, or `async with lock:`",
+        ),
+        **dict.fromkeys(("unlock", "clear", "clear_lock", "unset", "free", "leave"), "write `await lock.release()`"),
+        **dict.fromkeys(
+            ("locked", "is_locked", "try_lock", "trylock", "test", "test_lock"),
             "write `await lock.try_acquire()`, which takes it if it is free, or says that it is not",
         ),
     }

@@ -2,28 +2,67 @@
 
 _OPERATIONS = ("sum", "prod", "min", "max", "and", "or", "xor")
 _TYPES = ("I32", "U32", "I64", "U64", "FLT", "DBL", "I", "U")  # the last two: hints leave digits at an end out
+_HANDLE = "write `h = await x.{0}_nb({1})`, then `await h`"
 _UNLOCK = "write `await x.lock(name).release()`, or `async with x.lock(name):` around what it is held for"
 
-OF_OTHERS = {
-    **dict.fromkeys(("bcast", "ibcast", "Coll_BroadcastNB"), "write `await x.broadcast(array, root)`"),
+_COLLECTIVES = {
+    **dict.fromkeys(("reduce None", "gather None"), "the root alone is given the result"),
+    "bcast": "write `await x.broadcast(array, root)`",
+    **dict.fromkeys(("ibcast", "Coll_BroadcastNB"), _HANDLE.format("broadcast", "array, root")),
+    **dict.fromkeys(("iallreduce", "Coll_ReduceToAllNB"), _HANDLE.format("all_reduce", "array")),
+    **dict.fromkeys(("ireduce", "Coll_ReduceToOneNB"), _HANDLE.format("reduce", "array")),
+    **{
+        name: _HANDLE.format(call, "array")
+        for name, call in {
+            "igather": "gather",
+            "iallgather": "all_gather",
+            "iscatter": "scatter",
+            "ialltoall": "all_to_all",
+            "iscan": "scan",
+        }.items()
+    },
     **{f"{name}_reduce": f"write `await x.all_reduce(array, {name!r})`" for name in _OPERATIONS},
     **{f"{name}_to_all": f"write `await x.all_reduce(array, {name!r})`" for name in _OPERATIONS},
-    **dict.fromkeys(("reduce_all", "iallreduce", "Coll_ReduceToAllNB"), "write `await x.all_reduce(array)`"),
+    "reduce_all": "write `await x.all_reduce(array)`",
     **{name: f"write `await x.all_reduce(array, {name!r})`" for name in _OPERATIONS},
     **dict.fromkeys(
         ("reduce_scatter", "reduce_scatter_block"),
         "write `(await x.all_reduce(array))[x.rank]`, with a row of `array` for each rank",
     ),
-    **dict.fromkeys(
-        ("exscan", "iexscan"),
-        "x.scan counts this rank in: write `await x.scan(array) - array` for the sum of those before it",
-    ),
+    "exscan": "x.scan counts this rank in: write `await x.scan(array) - array` for the sum of those before it",
+    "iexscan": "x.scan_nb counts this rank in: write `h = await x.scan_nb(array)`, then `await h - array` for the sum "
+    "of those before it",
     **dict.fromkeys(
         ("gatherv", "allgatherv", "all_gatherv", "scatterv", "alltoallv", "all_to_allv"),
         "collectives take arrays of one shape of all ranks: pad them to the longest, and exchange the lengths first",
     ),
-    "Coll_ReduceToOneNB": "write `await x.reduce(array)`",
     **dict.fromkeys(("fcollect", "collect"), "write `await x.all_gather(array)`"),
+    **dict.fromkeys(
+        ("comm_split", "team_split", "team_split_strided", "TM_Split"), "write `team = await x.split(color)`"
+    ),
+    **dict.fromkeys(
+        ("dup", "comm_dup", "clone"), "write `team = await x.split(0)` for a team of its own with the same ranks"
+    ),
+    **dict.fromkeys(("barrier_all", "sync_all"), "write `await x.barrier()`"),
+    "ibarrier": "write `await x.barrier_notify()`, then `await x.barrier_wait()`",
+}
+"""Those of the calls that a team has."""
+
+OF_TEAMS = {
+    **_COLLECTIVES,
+    **dict.fromkeys(("free", "comm_free", "disconnect", "delete", "close"), "write `await x.destroy()`"),
+    **dict.fromkeys(
+        ("rank_to_job", "to_job", "world_rank", "global_rank", "translate_ranks"), "write `x.job_rank(rank)`"
+    ),
+    **dict.fromkeys(("job_to_rank", "from_job", "team_rank"), "write `x.rank_of(job_rank)`"),
+}
+"""Names of other libraries, as `OF_OTHERS`, for who writes those of a team that `split` has made."""
+
+OF_OTHERS = {
+    **_COLLECTIVES,
+    **dict.fromkeys(
+        ("rank_to_job", "world_rank", "global_rank"), "write `x.rank`; of a team of split, `team.job_rank(rank)`"
+    ),
     **dict.fromkeys(
         ("send", "sendrecv"),
         "write `await x.put(dest, offset, data)`, or `await x.ep.request_medium(dest, handler, payload)`",
@@ -34,9 +73,6 @@ OF_OTHERS = {
         "`await x.ep.block_until(predicate)`",
     ),
     **dict.fromkeys(("team", "comm"), "write `await x.split(color)` for a team, and `x` itself for that of all"),
-    **dict.fromkeys(
-        ("comm_split", "team_split", "team_split_strided", "TM_Split"), "write `team = await x.split(color)`"
-    ),
     **dict.fromkeys(
         ("fence", "quiet", "flush", "win_flush", "win_flush_all"),
         "write `await x.sync()`, for what x.put_nbi and x.get_nbi have begun; x.put and x.get wait themselves",
@@ -82,17 +118,12 @@ OF_OTHERS = {
         ("swap", "exchange", "atomic_swap", "atomic_exchange"),
         "write `await x.atomic(dtype).swap(dest, offset, value)`",
     ),
-    **dict.fromkeys(
-        ("dup", "comm_dup", "clone"), "write `team = await x.split(0)` for a team of its own with the same ranks"
-    ),
     **dict.fromkeys(("test", "try_syncnb"), "look at the handle's `done`"),
     **dict.fromkeys(("rput", "put_nb_bulk"), "write `h = await x.put_nb(dest, offset, data)`, then `await h`"),
     **dict.fromkeys(("rget", "get_nb_bulk"), "write `h = await x.get_nb(dest, offset, nbytes)`, then `await h`"),
     "put_nbi_bulk": "write `await x.put_nbi(dest, offset, data)`, then `await x.sync_puts()`",
     **dict.fromkeys(("iput", "puts_bulk", "type_vector"), "write `await x.put_strided(dest, offset, strides, array)`"),
     **dict.fromkeys(("iget", "gets_bulk"), "write `await x.get_strided(dest, offset, strides, out)`"),
-    **dict.fromkeys(("barrier_all", "sync_all"), "write `await x.barrier()`"),
-    "ibarrier": "write `await x.barrier_notify()`, then `await x.barrier_wait()`",
     **dict.fromkeys(
         (
             "fetch_add",

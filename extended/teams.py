@@ -8,7 +8,7 @@ message is needed.
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from extended.calls import public
 from extended.collectives.call import Work
 from extended.collectives.calls import Collectives
 from extended.collectives.operands import ResultBuffer, as_bytes
+from extended.of_others import OF_TEAMS
 from extended.program_lines import program_line
 from extended.topology import topology
 
@@ -100,6 +101,23 @@ class Team(Collectives):
         ep: the rank's endpoint.
         topology: the team's ranks by host.
     """
+
+    _instead: ClassVar = OF_TEAMS
+    _called: ClassVar = "x"
+    _for_layers: ClassVar = frozenset(
+        {
+            "begin_barrier",
+            "check_destructible",
+            "check_usable",
+            "eager_bytes",
+            "end_barrier",
+            "give_up",
+            "meet",
+            "model",
+            "title_barriers",
+        }
+    )
+    """Public for layers above, not for programs: no hint names them."""
 
     def __init__(self, parts: SharedParts, identity: tuple[int, int], members: Sequence[int]) -> None:
         ep = parts.ep

@@ -41,6 +41,18 @@ _MOST_COUNTED = (1 << 63) - 1
 _COPIES = 256  # sizes of copies whose cost is remembered
 _NO_MORE = "nothing: the job is over, or a loop awaits none of its calls"  # in the place of a handler's name
 _UNUSUAL = arguments.UNUSUAL
+_OF_RANDOM = (
+    "choice",
+    "choices",
+    "gauss",
+    "getrandbits",
+    "randbytes",
+    "randint",
+    "randrange",
+    "sample",
+    "shuffle",
+    "uniform",
+)
 _KIND = _SHORT | _MEDIUM | _LONG | _LONG_ASYNC  # the bits of a word that tell them apart
 
 
@@ -126,6 +138,15 @@ class Endpoint:
             "write `ep.size`",
         ),
         **dict.fromkeys(("wtime", "time", "clock", "ticks_now"), "write `ep.now`"),
+        **dict.fromkeys(("ticks", "timer", "timestamp"), "write `ep.now`, in seconds"),
+        **dict.fromkeys(("node", "node_id", "host_id", "hostname"), "write `ep.host`: the index of this rank's host"),
+        "local_rank": "write `ep.ranks_on_host.index(ep.rank)`",
+        "local_size": "write `len(ep.ranks_on_host)`",
+        **{name: f"write `ep.random.{name}(...)`" for name in _OF_RANDOM},
+        "rand": "write `ep.random.random()`",
+        "rng": "write `ep.random`",
+        "seed": "write `conduit.run(main, seed=3)` in a script, or `conduit run --seed 3`; `ep.random` is seeded by it "
+        "and the rank",
         **dict.fromkeys(("memory", "mem", "heap", "seg"), "write `ep.segment`"),
         **dict.fromkeys(("abort", "global_exit"), "write `ep.exit(code)`"),
         **dict.fromkeys(
@@ -190,6 +211,27 @@ class Endpoint:
     }
     """Names of other libraries, in any case, with what to write here, for hints (`conduit.launch.wrong_names`)."""
     _called: ClassVar = "ep"
+    _for_layers: ClassVar = frozenset(
+        {
+            "call_listener",
+            "forgotten",
+            "larger_segment",
+            "layer_report",
+            "library_cost",
+            "note_send",
+            "on_report",
+            "place_in_segment",
+            "refuse_attach",
+            "refuse_calls",
+            "refuse_forgotten",
+            "reporters",
+            "shielded",
+            "started_at",
+            "take_auxiliary",
+            "take_library_costs",
+        }
+    )
+    """Public for layers above and for who makes endpoints, not for programs: no hint names them."""
 
     __slots__ = (
         "_attached",

@@ -10,7 +10,7 @@ import functools
 import inspect
 import os
 from collections.abc import Callable, Sequence
-from itertools import count
+from itertools import count, takewhile
 from sys import _getframe
 from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any, TypeAlias
@@ -280,11 +280,17 @@ def mismatch(tables: Sequence[bytes], rank: int) -> str:
     other = next((peer for peer, table in enumerate(tables) if table != mine), None)
     if other is None:
         return ""
+    names, others = mine.decode().split("\n"), tables[other].decode().split("\n")
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(names, others, strict=False)))
     return (
         "attach: every rank must pass the same handlers in the same order; "
-        f"rank {rank} passed [{_shown(mine)}], rank {other} passed [{_shown(tables[other])}]"
+        f"rank {rank} passed [{_shown(names, alike)}], rank {other} passed [{_shown(others, alike)}]"
     )
 
 
-def _shown(table: bytes) -> str:
-    return ", ".join(table.decode().split("\n"))
+def _shown(names: list[str], at: int) -> str:
+    """Return names as errors show them, of many only those from before an index on."""
+    first = max(0, min(at - 1, len(names) - _SHOWN))
+    more = len(names) - first - _SHOWN
+    shown = ", ".join([f"{first} others"] * (first > 0) + names[first : first + _SHOWN])
+    return shown + f" and {more} more" * (more > 0)

@@ -21,7 +21,9 @@ from conduit.launch.misused_arguments import (
     STARTED,
     apart,
     begins_job,
+    begins_program,
     made_handler,
+    of_attaches,
     of_generator,
     run_by_itself,
     swapped,
@@ -97,7 +99,12 @@ def hint(error: BaseException) -> str:
         case trio.TooSlowError():
             return too_slow(error)
         case BadRequest():
-            return swapped(error, is_ours) or made_handler(error, is_ours) or of_generator(error, is_ours)
+            return (
+                swapped(error, is_ours)
+                or made_handler(error, is_ours)
+                or of_generator(error, is_ours)
+                or of_attaches(error)
+            )
         case IndexError() if " is out of bounds for axis " in str(error):
             return beyond_part(error, is_ours)
         case TypeError() if re.fullmatch(r"only .* arrays can be converted to Python scalars", str(error)):
@@ -135,6 +142,8 @@ def _asyncio(error: BaseException) -> str:
     failed = program_node(error, is_ours, beyond=_of_asyncio)
     if failed is not None and (begun := begins_job(failed)):
         return _ASYNCIO + begun
+    if failed is not None and (begun := begins_program(failed, error)):
+        return begun
     words = []
     for step in steps_of(error):
         if _of_asyncio(step.tb_frame.f_code.co_filename):

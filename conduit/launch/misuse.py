@@ -97,6 +97,8 @@ def nothing(error: BaseException, ours: Callable[[object], bool]) -> str:
     failed = program_node(error, ours)
     if failed is not None and (text := _no_trace(failed)):
         return text
+    if failed is not None and "None" in str(error) and (made := _gave_none(failed)):
+        return f"`await {source_of(made)}` gave None on this rank{_why_none(failed, made)}"
     names = [node for node in ast.walk(failed.tree) if isinstance(node, ast.Name)] if failed else []
     taken = next((name for name in names if failed and failed.value(name) is None), None)
     if failed is None or taken is None:
@@ -111,7 +113,29 @@ def nothing(error: BaseException, ours: Callable[[object], bool]) -> str:
             f"{given}; what a handler returns goes nowhere: let it answer by `token.reply_short(handler, *args)`, and "
             "`await ep.block_until(...)` for what that handler keeps"
         )
-    return given
+    return given + _why_none(failed, made)
+
+
+def _gave_none(failed: ProgramNode) -> ast.Call | None:
+    """Return the call of this project that a line awaits and that may give None, where it awaits one alone."""
+    whole = failed.tree
+    for each in written.nodes(failed.frame.f_code) if isinstance(whole, ast.Tuple) else ():
+        if isinstance(each, ast.Assign) and any(written.same(target, failed.tree) for target in each.targets):
+            whole = each  # Python blames what `a, b = await ...` assigns to
+    awaited = [node.value for node in ast.walk(whole) if isinstance(node, ast.Await)]
+    match awaited:
+        case [ast.Call() as made] if function := failed.function(made):
+            if _why_none(failed, made) or "None" in str(function.__annotations__.get("return")):
+                return made
+    return None
+
+
+def _why_none(failed: ProgramNode, made: ast.Call) -> str:
+    """Say why a call has given None where the class of its object knows, "" for others."""
+    method = made.func
+    kind = type(failed.value(method.value)) if isinstance(method, ast.Attribute) else object
+    text = getattr(kind, "_instead", {}).get(f"{getattr(method, 'attr', '')} None")
+    return f"; {text}" if text else ""
 
 
 def _no_trace(failed: ProgramNode) -> str:

@@ -6,10 +6,14 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 from types import CodeType
 
 from conduit.core import written
+from conduit.core.steps import steps_of
 from conduit.launch.program_node import ProgramNode, as_called, name_of, program_node
+from conduit.launch.public import layer_classes
+from conduit.launch.reports.folders import is_own
 from conduit.words import like
 
 STARTED = "Trio was expecting an async function, but instead it got a coroutine"
@@ -23,6 +27,7 @@ _SWAPPED = re.compile(
     re.DOTALL,
 )
 _NO_HANDLER = re.compile(r"^[\w.]+: handler=.* (pass the function itself|is no function;|is a coroutine;)", re.DOTALL)
+_PASSED = re.compile(r"rank (\d+) passed \[([^\]]*)\]")
 _FUNCTIONS = {"main", "handler", "handlers", "predicate", "function"}
 """What parameters that take functions of programs are called."""
 _OF_LAYERS = ("called", "alike")
@@ -95,6 +100,21 @@ def made_handler(error: BaseException, ours: Callable[[object], bool]) -> str:
     return ""
 
 
+def of_attaches(error: BaseException) -> str:
+    """Say which ranks have attached which layer, where their handlers differ by that; "" for other errors."""
+    said = [(rank, names.split(", ")[0]) for rank, names in _PASSED.findall(str(error))]
+    calls = [(rank, _layer_of(first)) for rank, first in said]
+    if not any(layer for _, layer in calls) or len({layer for _, layer in calls}) == 1:
+        return ""
+    made = ", ".join(f"rank {rank} has called `{layer or 'ep'}.attach`" for rank, layer in calls)
+    return f"{made}: let every rank make the same calls in the same order"
+
+
+def _layer_of(handler: str) -> str:
+    """Return the name of the layer whose first handler has a name, "" where none has it."""
+    return next((each.__name__ for each in layer_classes() if getattr(each, "_first_handler", "") == handler), "")
+
+
 def of_started(tree: ast.AST) -> str:
     """Say how a call is given to a nursery that was given the call made already; "" for other expressions."""
     match tree:
@@ -137,6 +157,29 @@ def begins_job(failed: ProgramNode) -> str:
             function = failed.function(made)
             if function is not None and function.__name__ == "run":
                 return f"`{ast.unparse(made)}` by itself: it begins the job, and returns when that is over"
+    return ""
+
+
+def begins_program(failed: ProgramNode, error: BaseException) -> str:
+    """Say how a script begins a job, where it gives its program to what runs coroutines of others; "" for other lines.
+
+    Args:
+        failed: the line.
+        error: that it has failed; what came through this project before has come out of a job.
+    """
+    before = list(takewhile(lambda step: step.tb_frame is not failed.frame, steps_of(error)))
+    files = [step.tb_frame.f_code.co_filename for step in before]
+    modules = [step.tb_frame.f_code.co_name for step in before if not is_own(step.tb_frame.f_code.co_filename)]
+    match failed.tree:
+        case ast.Call(args=[ast.Name() as main]) | ast.Call(args=[ast.Call(func=ast.Name() as main)]):
+            if not inspect.iscoroutinefunction(failed.value(main)):
+                return ""
+            started = modules[:1] == ["<module>"] and not any(map(is_own, files))
+            if started or (main.id != "main" and failed.frame.f_code.co_name == "<module>"):
+                return (
+                    f"`conduit.run({main.id})` begins the job: write that in the place of `{ast.unparse(failed.tree)}`"
+                )
+            return run_by_itself(failed)
     return ""
 
 

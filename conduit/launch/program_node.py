@@ -128,4 +128,4 @@ def as_called(text: str, kind: type, name: str) -> str:
         name: as the program's line has it, "" where that is not known.
     """
     word = getattr(kind, "_called", "")
-    return re.sub(rf"(?<=[ `]){word}(?=[.[])", lambda _: name, text) if word and name else text
+    return re.sub(rf"(?<![\w.]){word}(?=[.[])", lambda _: name, text) if word and name else text

@@ -49,6 +49,13 @@ def _has_public_names(module: str) -> bool:
         return False
 
 
+def offered(there: object) -> list[str]:
+    """Return the public names of an object, or a class, that are for programs; its classes say which are for layers."""
+    kind = there if isinstance(there, type) else type(there)
+    for_layers = {name for each in kind.__mro__ for name in vars(each).get("_for_layers", ())}
+    return [each for each in dir(there) if not each.startswith("_") and each not in for_layers]
+
+
 def has_name(kind: type, name: str) -> bool:
     """Return whether objects of a class have that name, in the class or from its `__init__`."""
     code = getattr(kind.__init__, "__code__", None)  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""A script that defines a program and runs nothing: Python passes over that in silence."""
+"""A script that defines a program and runs nothing: Python passes over that in silence, or tells of a coroutine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 import atexit
 import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,21 +18,68 @@ def install() -> None:
 
 def _tell() -> None:
     known = vars(sys.modules.get("__main__", object))
-    main = known.get("main")
-    if not (inspect.isfunction(main) and inspect.iscoroutinefunction(main) and main.__module__ == "__main__"):
+    programs = [each for each in known.values() if inspect.isfunction(each) and inspect.iscoroutinefunction(each)]
+    own = next((each for each in programs if each.__module__ == "__main__"), None)
+    if own is None or hasattr(sys, "last_type") or sys.flags.interactive:
         return
-    if hasattr(sys, "last_type") or sys.flags.interactive:
-        return
-    file = main.__code__.co_filename  # some Pythons have taken the script's __file__ away by now
+    file = own.__code__.co_filename  # some Pythons have taken the script's __file__ away by now
     with suppress(OSError, SyntaxError, ValueError):  # it has been edited meanwhile
-        given = _given(ast.parse(Path(file).read_text(encoding="utf-8")))
-        if given and (ways := _ways_to_run(file, given, known)):
+        tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+        if text := _of_thrown_call(tree, known) or _of_definitions(tree, file, known):
             with suppress(OSError, ValueError, AttributeError):  # standard error is closed
-                print(f"{file} defines main({given}), and nothing has run it: {ways} at its end", file=sys.stderr)
+                print(f"{file}{text}", file=sys.stderr)
 
 
-def _ways_to_run(file: str, given: str, known: Mapping[str, object]) -> str:
-    """Return how to run a program, "" where that is not known.
+def _of_definitions(tree: ast.Module, file: str, known: Mapping[str, object]) -> str:
+    """Say that a file only defines its program, and how that is run; "" where it may have run something."""
+    given = _given(tree) if all(map(_only_defines, tree.body)) and _imports(tree) else ""
+    command, write = _ways_to_run(file, given, known) if given else ("", "")
+    return f" defines main({given}), and nothing has run it: {command}{write} at its end" if write else ""
+
+
+def _of_thrown_call(tree: ast.Module, known: Mapping[str, object]) -> str:
+    """Say that a file calls its program, or `conduit.run_async`, where nothing awaits that; "" where it does not.
+
+    Such a call gives a coroutine, which does nothing.
+    """
+    for call in _called_at_top(tree.body):
+        match call:
+            case ast.Call(func=ast.Name(id="main")) if inspect.iscoroutinefunction(known.get("main")):
+                _, write = _ways_to_run("", _given(tree), known)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=module), attr="run_async")) if _is_ours(known, module):
+                run = ast.Attribute(ast.Name(module), "run")
+                write = f"`{ast.unparse(ast.Call(run, call.args, call.keywords))}`"
+            case _:
+                continue
+        if write and not _runs_one(tree):
+            return f":{call.lineno}: `{ast.unparse(call)}` runs nothing by itself: write {write} in its place"
+    return ""
+
+
+def _called_at_top(body: list[ast.stmt]) -> Iterator[ast.Call]:
+    """Yield the calls whose results a file throws away, outside of functions, also under `if __name__ == ...`."""
+    for node in body:
+        match node:
+            case ast.Expr(ast.Call() as call):
+                yield call
+            case ast.If() if ast.unparse(node.test) == "__name__ == '__main__'":
+                yield from _called_at_top(node.body)
+
+
+def _is_ours(known: Mapping[str, object], module: str) -> bool:
+    """Say whether a name of a file's is a module of this project."""
+    from conduit.launch.public import own_packages
+
+    return getattr(known.get(module), "__name__", "").partition(".")[0] in own_packages()
+
+
+def _runs_one(tree: ast.Module) -> bool:
+    """Say whether a file calls something like `conduit.run` beside, which may have run its program."""
+    return any(isinstance(node, ast.Call) and ast.unparse(node.func).endswith("run") for node in ast.walk(tree))
+
+
+def _ways_to_run(file: str, given: str, known: Mapping[str, object]) -> tuple[str, str]:
+    """Return how to run a program, by the command, "" where that cannot, and in a script; ("", "") if not known.
 
     Args:
         file: which.
@@ -46,18 +93,19 @@ def _ways_to_run(file: str, given: str, known: Mapping[str, object]) -> str:
 
     command = f"`conduit run {file}`, or "
     if given == "ep":
-        return command + ("" if "conduit" in known else "`import conduit`, then ") + "`conduit.run(main)`"
+        return command, ("" if "conduit" in known else "`import conduit`, then ") + "`conduit.run(main)`"
     for front in registry.installed(registry.FRONT_ENDS):
         if imports(known.values(), front) and front_ends.first_argument(front) == given:
-            return (command if known.get("api") == front else "") + front_ends.run_of(front, DEFAULT_RANKS, known)
-    return ""
+            by_command = command if known.get("api") == front else ""
+            return by_command, front_ends.run_of(front, DEFAULT_RANKS, known)
+    return "", ""
 
 
 def _given(tree: ast.Module) -> str:
-    """Return what main is given in a file that does nothing but define it, `async def main(ep, ...)`; else ""."""
+    """Return the name of what main is given in a file that defines it, `async def main(ep, ...)`; else ""."""
     defined = [node for node in tree.body if isinstance(node, ast.AsyncFunctionDef) and node.name == "main"]
     given = [each.arg for node in defined for each in (*node.args.posonlyargs, *node.args.args)]
-    return given[0] if given and all(map(_only_defines, tree.body)) and _imports(tree) else ""
+    return given[0] if given else ""
 
 
 def _only_defines(node: ast.stmt) -> bool:

@@ -32,7 +32,15 @@ from conduit.launch.front_ends import (
 from conduit.launch.misuse import nothing
 from conduit.launch.misused_handles import awaited_once
 from conduit.launch.program_node import as_called, is_name, program_node
-from conduit.launch.public import has_name, is_ours, layer_classes, own_packages, package_of, public_modules
+from conduit.launch.public import (
+    has_name,
+    is_ours,
+    layer_classes,
+    offered,
+    own_packages,
+    package_of,
+    public_modules,
+)
 from conduit.launch.reports.folders import is_own
 from conduit.launch.uses import use
 from conduit.words import closest, is_a, like, slip
@@ -73,9 +81,11 @@ def of_attribute(there: object, name: str, error: BaseException) -> str:
         return _of_random(there, name, error)
     if not is_ours(kind):
         return ""
-    own = [each for each in dir(there) if not each.startswith("_")]
+    own = offered(there)
     fronts = meant_fronts(fronts_with(name), error) if isinstance(there, Endpoint) else []
     of_front = isinstance(there, Endpoint) and _is_of(fronts, there, error)
+    if text := of_another_front(kind, name, error, imported=True):
+        return text
     for each in (*_without_prefix(name), *_got(name, there)):
         if not of_front and (text := _written_there(there, each, _written(error), error)):
             return f"{kind.__name__} has no {name}; {text}"
@@ -111,10 +121,10 @@ def of_attribute(there: object, name: str, error: BaseException) -> str:
         here = here or f"{kind.__name__} has no {name}"
         return f"{here}{_perhaps_of(there, name, error)}"
     if text := (
-        of_another_front(kind, name, error, imported=True)
-        or _in_part(there, name, error)
+        _in_part(there, name, error)
         or of_main(kind, name, _written(error))
         or of_one_at_hand
+        or (f"{kind.__name__} has no {name}; {array}" if (array := _of_its_arrays(kind, name)) else "")
         or of_another_front(kind, name, error, imported=False)
     ):
         return text
@@ -214,11 +224,31 @@ def _of_a_library(name: str, error: BaseException) -> str:
         for each in _without_prefix(name):
             if text := _written_there(value, each, variable, error):
                 return text
+        if text := _of_its_arrays(type(value), name):
+            return text
         text = of_attribute(value, name, error)
         if close := re.search(r"did you mean (\w+)", text):
             return f"it may be `{use(variable, type(value), close[1])}`"
         if text:
             return re.sub(rf"^{type(value).__name__} has no {name}(, but|;)? ?", "", text)
+    return ""
+
+
+def _of_its_arrays(kind: type, name: str) -> str:
+    """Say what is written for a name that another class of a front end has than the one that it gives to main.
+
+    Args:
+        kind: what it gives to main; of other classes nothing is said.
+        name: the name, with or without the library's prefix.
+    """
+    for module in map(importlib.import_module, public_modules()):
+        if getattr(module, "_given", ("", object))[1] is not kind:
+            continue
+        for other in vars(module).values():
+            word = getattr(other, "_called", "") if isinstance(other, type) and other is not kind else ""
+            found = next((each for each in _without_prefix(name) if word and each in offered(other)), "")
+            if found:
+                return f"write `{use(word, other, found)}`, of a {other.__name__}"
     return ""
 
 
@@ -287,12 +317,24 @@ def _of_random(there: Random, name: str, error: BaseException) -> str:
 
 
 def _own_name(name: str, own: Iterable[str]) -> str:
-    """Return the name of an object that is meant beyond doubt, before those of others: a slip, or its last words."""
-    if meant := slip(name, own):
+    """Return the name of an object that is meant beyond doubt, before those of others.
+
+    It is a slip, its words in another order, or its last words.
+    """
+    if meant := slip(name, own) or _in_order(name, own):
         return meant
     ends = [each for each in own if each.endswith(f"_{name}")]
     shortest = [each for each in ends if each.count("_") == min(end.count("_") for end in ends)]
     return shortest[0] if len(shortest) == 1 else ""
+
+
+def _in_order(name: str, known: Iterable[str]) -> str:
+    """Return the name that has the words of another one in another order, as add_fetch of fetch_add; "" if none has."""
+    words = name.casefold().split("_")
+    for wanted in (sorted(words), sorted(each for each in words if each != "and")):
+        if found := [each for each in known if len(wanted) > 1 and sorted(each.casefold().split("_")) == wanted]:
+            return found[0]
+    return ""
 
 
 def _of_one_at_hand(there: object, name: str, error: BaseException) -> str:
@@ -420,10 +462,12 @@ def _in_layer(kind: type, name: str, *, exact: bool = False) -> str:
     if any(kind.__module__.startswith(f"{package}.") for package in front_packages()):
         return ""
     for layer in layer_classes():
-        known = [each for each in dir(layer) if not each.startswith("_")]
-        folded = {_folded(each): each for each in known}
+        known = offered(layer)
+        folded = {_folded(each): each for each in dir(layer) if not each.startswith("_")}
         names = [folded.get(_folded(each), "") for each in _without_prefix(name)]
-        close = [] if exact else [closest(each, known) for each in _without_prefix(name)]
+        names += [_in_order(each, known) for each in _without_prefix(name)]
+        guessed = not exact and kind in (Endpoint, *layer_classes())  # who has these has what a layer is attached to
+        close = [closest(each, known) for each in _without_prefix(name)] if guessed else []
         if layer is not kind and (found := next(filter(None, (*names, *close)), "")):
             return (
                 f"{kind.__name__} has no {name}, but {layer.__name__} has {found}: `from {package_of(layer)} import "

@@ -92,6 +92,7 @@ class SharedArray:
         ),
         **dict.fromkeys(("affinity", "owner"), "write `a.threadof(i)`"),
         "[][]": "write `await a[i, j]`",
+        "gather_to None": "the thread that it is gathered to alone is given the array",
         "local[]": "`a.local` has the elements of this thread alone; `await a[i]` and `a[i] = value` take an index of "
         "all",
         "await": "write `await a[:]` for all elements, `await a[i]` for some",

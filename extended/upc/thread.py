@@ -82,7 +82,13 @@ class Thread(Sealed, UpcAllocation, Bytes, UpcCollectives):
         ),
         "rput": "write `a[i] = value`, of a shared array `a`",
         "rget": "write `await a[i]`, of a shared array `a`",
-        **dict.fromkeys(("dist_object", "new_array"), "write `a = await t.all_alloc(shape, dtype)`"),
+        **dict.fromkeys(("dist_object", "new_array", "shared"), "write `a = await t.all_alloc(shape, dtype)`"),
+        **dict.fromkeys(("zeros", "empty"), "write `a = await t.all_alloc(shape, dtype)`: a new array is zero"),
+        **dict.fromkeys(
+            ("ones", "full"),
+            "write `a = await t.all_alloc(shape, dtype)`: a new array is zero; then `a.local[:] = value`, and `await "
+            "t.barrier()`",
+        ),
         "rpc": "write a handler, `await t.ep.attach(f)`, and `await t.ep.request_short(dest, f, *args)`",
         "cast": "write `a.local`, of a shared array `a`: the elements on this thread",
         "localsizeof": "write `a.local.nbytes`, of a shared array `a`",

@@ -38,6 +38,7 @@ BY_ITSELF = (
 ITS_OWN = "a variable that is assigned in a function is its own: write `{} got` in h"
 OF_BEGINNERS = [
     ("import asyncio\nasync def main(ep): pass\nasyncio.run(main())", BY_ITSELF.format(3)),
+    ("import asyncio\nasync def main(ep): pass\nasyncio.run(main)", BY_ITSELF.format(3)),
     ("async def main(ep): pass\nmain()", BY_ITSELF.format(2)),
     ("import trio\nasync def main(ep): pass\ntrio.run(main)", BY_ITSELF.format(3)),
     (
@@ -98,7 +99,7 @@ OF_BEGINNERS = [
     ),
     (
         EXTENDED + "v = await x.gather(ep.rank)\n    sum(v)",
-        "v is None, which is what x.gather(ep.rank) at prog.py:4 gave on this rank",
+        "v is None, which is what x.gather(ep.rank) at prog.py:4 gave on this rank; the root alone is given the result",
     ),
 ]
 
@@ -485,8 +486,27 @@ LINES = {
     MPI + "await comm.Reduce(b, root=0)": "comm.Reduce takes (sendbuf, recvbuf, op=..., root=0, algorithm='')",
     SHMEM + "await pe.put(a)": "pe.put takes (target, source, pe, size=None, ctx=None)",
     # What is no value.
+    **{
+        EXTENDED + line: f"`await x.{call}(1)` gave None on this rank; the root alone is given the result"
+        for line, call in (
+            ("await x.reduce(1) + 1", "reduce"),
+            ("1 + await x.reduce(1)", "reduce"),
+            ("print('%d' % await x.reduce(1))", "reduce"),
+            ("(await x.gather(1)).sum()", "gather"),
+            ("(await x.gather(1))[0]", "gather"),
+            ("sum(await x.gather(1))", "gather"),
+            ("a, b = await x.gather(1)", "gather"),
+            ("for each in await x.gather(1): pass", "gather"),
+        )
+    },
+    UPC + "a = await t.all_alloc(8)\n    (await a.gather_to(0)).sum()": (
+        "`await a.gather_to(0)` gave None on this rank; the thread that it is gathered to alone is given the array"
+    ),
+    EXTENDED + "(await x.split(None)).rank": "`await x.split(None)` gave None on this rank",
+    EXTENDED + "(await x.put(1, 0, b'a')) + 1": "`await x.put(1, 0, b'a')` gave None on this rank",
     EXTENDED + "rows = await x.gather(ep.rank)\n    rows.sum()": (
-        "rows is None, which is what x.gather(ep.rank) at prog.py:4 gave on this rank"
+        "rows is None, which is what x.gather(ep.rank) at prog.py:4 gave on this rank; the root "
+        "alone is given the result"
     ),
     EXTENDED + "rows = await x.put(1, 0, b'a')\n    rows[0]": (
         "rows is None, which is what x.put(1, 0, b'a') at prog.py:4 gave on this rank"
@@ -730,7 +750,7 @@ LINES = {
     EXTENDED + "await MPI_Allreduce(1)": "MPI_Allreduce is x.all_reduce here: write `await x.all_reduce(...)`",
     EXTENDED + "shmem_int_put(1)": "shmem_int_put is x.put here: write `await x.put(...)`",
     EXTENDED + "v = await x.gather(ep.rank); v[0]": (
-        "v is None, which is what x.gather(ep.rank) at prog.py:4 gave on this rank"
+        "v is None, which is what x.gather(ep.rank) at prog.py:4 gave on this rank; the root alone is given the result"
     ),
     CORE + "v = await ep.request_short(ep.rank, h, 1)\n    v + 1": (
         "v is None, which is what ep.request_short(ep.rank, h, 1) at prog.py:5 gave on this rank; what a handler "

@@ -94,9 +94,9 @@ def test_windows_take_no_datatypes_of_mpi(shown):
     [
         (
             "upc",
-            "await main.zeros(4)",
-            'Thread has no zeros, but a PE has: with `api = "upc"` main is given a Thread, with `api = "shmem"` a PE, '
-            "`async def main(pe)`",
+            "await main.barrier_all()",
+            'Thread has no barrier_all, but a PE has: with `api = "upc"` main is given a Thread, with `api = "shmem"` '
+            "a PE, `async def main(pe)`",
         ),
         (
             "shmem",
@@ -111,6 +111,12 @@ def test_windows_take_no_datatypes_of_mpi(shown):
             "Thread, `async def main(t)`",
         ),
         ("upc", "await main.put(1)", "Thread has no put, but its extended has: write `await main.extended.put(...)`"),
+        (
+            "upc",
+            "globals()['shmem'] = __import__('extended.shmem').shmem; main.zeros(4)",
+            'Thread has no zeros, but a PE has: with `api = "upc"` main is given a Thread, with `api = "shmem"` a PE, '
+            "`async def main(pe)`",
+        ),
         (  # which the program imports, and so means
             "upc",
             "globals()['shmem'] = __import__('extended.shmem').shmem; main.put",

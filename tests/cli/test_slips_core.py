@@ -6,6 +6,7 @@ import sys
 import pytest
 
 import conduit
+from extended import Extended
 
 CORE = "async def main(ep):\n    def h(token, n): {}\n    await ep.attach(h)\n    {}"
 EXTENDED = "from extended import Extended\nasync def main(ep):\n    x = await Extended.attach(ep)\n    "
@@ -371,3 +372,56 @@ def test_a_job_that_asyncio_is_to_begin_is_told_to_begin_it_alone(tmp_path):
         "programs run on Trio, where nothing of asyncio works: write `conduit.run(main, ranks=2)` by itself: it begins "
         "the job, and returns when that is over"
     )
+
+
+BY_ITSELF = (
+    '`conduit run` calls main by itself: take line {} away, or for a script put `if __name__ == "__main__":` before '
+    "it, and `conduit.run(main)` there"
+)
+IN_PLACE = "`conduit.run(prog)` begins the job: write that in the place of `asyncio.run(prog)`"
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("async def main(ep): pass\nasyncio.run(main)", BY_ITSELF.format(3)),
+        ("async def main(ep): pass\nasyncio.run(main())", BY_ITSELF.format(3)),
+        ('async def main(ep): pass\nif __name__ == "__main__":\n    asyncio.run(main)', BY_ITSELF.format(4)),
+        ("async def main(ep): pass\nasyncio.new_event_loop().run_until_complete(main)", BY_ITSELF.format(3)),
+        ("async def prog(ep): pass\nasyncio.run(prog)", IN_PLACE),
+        ("async def prog(ep): pass\ndef main():\n    asyncio.run(prog)\nmain()", IN_PLACE),
+        (
+            "async def other(ep): pass\nasync def main(ep): asyncio.run(other)\nconduit.run(main)",
+            "programs run on Trio, where nothing of asyncio works: write `await` before the call, and nothing else: "
+            "main runs already",
+        ),
+    ],
+)
+def test_a_program_that_asyncio_is_to_run_is_told_what_begins_the_job(tmp_path, source, told):
+    (tmp_path / "prog.py").write_text(f"import asyncio, conduit\n{source}\n")
+    done = subprocess.run(
+        [sys.executable, "prog.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert [line for line in done.stderr.splitlines() if "Warning" not in line][-1] == told
+
+
+def test_ranks_that_attach_different_layers_are_told_which(shown):
+    source = "from extended import Extended\nasync def main(ep):\n    if ep.rank: await Extended.attach(ep)\n    else: "
+    said = shown(source + "await ep.attach()", "--ranks", "2")
+    assert said[-1] == (
+        "rank 0 has called `ep.attach`, rank 1 has called `Extended.attach`: let every rank make the same calls in the "
+        "same order"
+    )
+    assert (
+        "conduit.errors.BadRequest: ep.attach: every rank must pass the same handlers in the same order; rank 0 passed "
+        "[], rank 1 passed [put_medium, put_long, fill, complete, get_medium, got_medium, get_long, got_long and 29 "
+        "more]"
+    ) in said
+
+
+def test_the_layer_is_known_by_its_first_handler():
+    async def main(ep):
+        await Extended.attach(ep)
+        return ep.handlers.names()[0]
+
+    assert conduit.run(main, ranks=2).values == [Extended._first_handler] * 2

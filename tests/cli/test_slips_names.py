@@ -11,6 +11,10 @@ UPC = "api = 'upc'\nasync def main(t):\n    a = await t.all_alloc(12, dtype='i8'
 ATOMIC = (
     "from extended import Extended\nasync def main(ep):\n    x = await Extended.attach(ep)\n    c = x.atomic('i8')\n"
 )
+TEAM = (
+    "import numpy\nfrom extended import Extended\nasync def main(ep):\n    x = await Extended.attach(ep)\n"
+    "    team = await x.split(0)\n"
+)
 CORE = "async def main(ep):\n    def handler(token): pass\n"
 SHMEM = "api = 'shmem'\nasync def main(pe):\n    a = await pe.zeros(4, 'i8')\n"
 
@@ -268,6 +272,137 @@ NAMES = [
         "PE has no finc; write `await pe.atomic_fetch_inc(target, dest)`",
         "await pe.atomic_fetch_inc(a[:1], 0)",
     ),
+    # What MPI and others call it, of a team, a lock, an endpoint.
+    *(
+        (TEAM, f"team.{name}", f"Team has no {name.rstrip('()')}; write `await team.destroy()`", "await team.destroy()")
+        for name in ("Free()", "free()", "Free")
+    ),
+    *(
+        (TEAM, f"team.{name}", f"Team has no {name}; write `team.job_rank(rank)`", "rank = 0; team.job_rank(rank)")
+        for name in ("rank_to_job", "world_rank")
+    ),
+    (
+        TEAM,
+        "team.job_to_rank(0)",
+        "Team has no job_to_rank; write `team.rank_of(job_rank)`",
+        "job_rank = 0; team.rank_of(job_rank)",
+    ),
+    (
+        TEAM,
+        "team.exscan(1)",
+        "Team has no exscan; team.scan counts this rank in: write `await team.scan(array) - array` for the sum of "
+        "those before it",
+        "array = 1; await team.scan(array) - array",
+    ),
+    *(
+        (
+            TEAM,
+            f"{who}.{name}(1)",
+            f"{kind} has no {name}; write `h = await {who}.{call}_nb(array)`, then `await h`",
+            f"array = numpy.ones(ep.size); h = await {who}.{call}_nb(array); await h",
+        )
+        for who, kind in (("x", "Extended"), ("team", "Team"))
+        for name, call in (
+            ("Iallreduce", "all_reduce"),
+            ("Ireduce", "reduce"),
+            ("Igather", "gather"),
+            ("Iallgather", "all_gather"),
+            ("Iscatter", "scatter"),
+            ("Ialltoall", "all_to_all"),
+            ("Iscan", "scan"),
+        )
+    ),
+    (
+        TEAM,
+        "x.Ibcast(1)",
+        "Extended has no Ibcast; write `h = await x.broadcast_nb(array, root)`, then `await h`",
+        "array = 1; root = 0; h = await x.broadcast_nb(array, root); await h",
+    ),
+    (
+        TEAM,
+        "x.Iexscan(1)",
+        "Extended has no Iexscan; x.scan_nb counts this rank in: write `h = await x.scan_nb(array)`, then `await h - "
+        "array` for the sum of those before it",
+        "array = 1; h = await x.scan_nb(array); await h - array",
+    ),
+    *(
+        (
+            TEAM,
+            f"lock = x.lock('a'); lock.{name}()",
+            f"Lock has no {name}; write `await lock.acquire()`, or `async with lock:`",
+            "lock = x.lock('a'); await lock.acquire(); await lock.release()\n    async with lock: pass",
+        )
+        for name in ("set", "lock", "take")
+    ),
+    (
+        TEAM,
+        "lock = x.lock('a'); lock.clear()",
+        "Lock has no clear; write `await lock.release()`",
+        "lock = x.lock('a'); await lock.acquire(); await lock.release()",
+    ),
+    (CORE, "ep.rand", "Endpoint has no rand; write `ep.random.random()`", "ep.random.random()"),
+    (CORE, "ep.randint(1, 6)", "Endpoint has no randint; write `ep.random.randint(...)`", "ep.random.randint(1, 6)"),
+    (
+        CORE,
+        "ep.seed",
+        "Endpoint has no seed; write `conduit.run(main, seed=3)` in a script, or `conduit run --seed 3`; `ep.random` "
+        "is seeded by it and the rank",
+        "",
+    ),
+    (CORE, "ep.ticks", "Endpoint has no ticks; write `ep.now`, in seconds", "ep.now"),
+    (CORE, "ep.node", "Endpoint has no node; write `ep.host`: the index of this rank's host", "ep.host"),
+    (
+        TEAM,
+        "x.local_rank",
+        "Extended has no local_rank; write `x.ep.ranks_on_host.index(x.ep.rank)`",
+        "x.ep.ranks_on_host.index(x.ep.rank)",
+    ),
+    (
+        CORE,
+        "ep.local_rank",
+        "Endpoint has no local_rank; write `ep.ranks_on_host.index(ep.rank)`",
+        "ep.ranks_on_host.index(ep.rank)",
+    ),
+    (CORE, "ep.local_size", "Endpoint has no local_size; write `len(ep.ranks_on_host)`", "len(ep.ranks_on_host)"),
+    # The same words in another order.
+    *(
+        (
+            ATOMIC,
+            f"c.{name}(0, 0, 1)",
+            f"Atomic has no {name} (did you mean fetch_{op}?)",
+            f"await c.fetch_{op}(0, 0{', 1' * (op != 'inc')})",
+        )
+        for name, op in (("add_fetch", "add"), ("inc_fetch", "inc"), ("and_fetch", "and"), ("xor_and_fetch", "xor"))
+    ),
+    (UPC, "t.alloc_all(8)", "Thread has no alloc_all (did you mean all_alloc?)", "await t.all_alloc(8)"),
+    (TEAM, "x.wait_barrier()", "Extended has no wait_barrier (did you mean barrier_wait?)", ""),
+    # An array of UPC is not made by a call of numpy.
+    *(
+        (
+            UPC,
+            f"t.{name}(8)",
+            f"Thread has no {name}; write `a = await t.all_alloc(shape, dtype)`: a new array is zero",
+            "shape = 8; dtype = 'f8'; a = await t.all_alloc(shape, dtype)",
+        )
+        for name in ("zeros", "empty")
+    ),
+    *(
+        (
+            UPC,
+            f"t.{name}(8)",
+            f"Thread has no {name}; write `a = await t.all_alloc(shape, dtype)`: a new array is zero; then `a.local[:] "
+            "= value`, and `await t.barrier()`",
+            "value = shape = 8; dtype = 'f8'; a = await t.all_alloc(shape, dtype); a.local[:] = value; await "
+            "t.barrier()",
+        )
+        for name in ("ones", "full")
+    ),
+    *(
+        ("api = 'upc'\nasync def main(t):\n", f"{call}(3)", f"{begin}write `a.{name}(...)`, of a SharedArray", "")
+        for name in ("threadof", "phaseof")
+        for call, begin in ((f"upc_{name}", ""), (f"t.{name}", f"Thread has no {name}; "))
+    ),
+    (UPC, "upc_threadof(a, 3)", "upc_threadof is a.threadof here: write `a.threadof(...)`", "a.threadof(3)"),
     # A rank's generator is Python's.
     (
         CORE,
@@ -307,6 +442,11 @@ def test_what_is_told_works(command, tmp_path, monkeypatch, top, line, said, rig
 @pytest.mark.parametrize("line", ["import random; random.Random(1).normal()", "ep.random.nothing()"])
 def test_nothing_is_said_of_another_generator_nor_of_another_name(shown, line):
     assert re.fullmatch(r"raised by rank 0 at 0\.\d+ s", shown(f"{CORE}    {line}", "--ranks", "2")[-1])
+
+
+@pytest.mark.parametrize(("top", "name"), [(TEAM, "x.title_lock"), (TEAM, "x.modell"), (CORE, "ep.shield")])
+def test_no_guess_names_what_is_for_layers_alone(shown, top, name):
+    assert not re.search("did you mean|write", shown(f"{top}    {name}", "--ranks", "2")[-1])
 
 
 @pytest.mark.parametrize("main", ["ep", "endpoint"])

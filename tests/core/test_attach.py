@@ -57,6 +57,24 @@ def test_what_was_refused_may_be_attached_again_in_the_right_order(both_ways):
     assert both_ways.run(main).values == [["a", "b"]] * 2
 
 
+def test_of_many_handlers_those_are_shown_that_differ(both_ways):
+    names = [f"h{number}" for number in range(20)]
+
+    async def main(ep):
+        _, handlers = _functions(*names)
+        if ep.rank:
+            handlers[12:14] = handlers[13:11:-1]
+        with pytest.raises(conduit.BadRequest) as caught:
+            await ep.attach(*handlers)
+        mine, other = ("h12, h13", "h13, h12")[:: -1 if ep.rank else 1]
+        shown = "[11 others, h11, {}, h14, h15, h16, h17, h18 and 1 more]"
+        return str(caught.value).endswith(
+            f"; rank {ep.rank} passed {shown.format(mine)}, rank {1 - ep.rank} passed {shown.format(other)}"
+        )
+
+    assert both_ways.run(main, ranks=2).values == [True, True]
+
+
 def test_of_attaches_at_once_the_refused_one_moves_no_handler_of_the_others(both_ways):
     async def main(ep):
         ran, (a, b, c) = _functions("a", "b", "c")

@@ -56,6 +56,46 @@ def test_a_script_of_a_layer_is_told(tmp_path, source, given, run, api):
 
 
 @pytest.mark.parametrize(
+    ("source", "line", "call", "write"),
+    [
+        (MAIN + "main('sci')\n", 3, "main('sci')", "conduit.run(main)"),
+        (MAIN + "if __name__ == '__main__':\n    main('sci')\n", 4, "main('sci')", "conduit.run(main)"),
+        (MAIN + "conduit.run_async(main)\n", 3, "conduit.run_async(main)", "conduit.run(main)"),
+        (
+            "import conduit\nasync def prog(ep, n): pass\nprint(end='')\nconduit.run_async(prog, 3, ranks=2)\n",
+            4,
+            "conduit.run_async(prog, 3, ranks=2)",
+            "conduit.run(prog, 3, ranks=2)",
+        ),
+        ("from extended import upc\nasync def main(t): pass\nmain(3)\n", 3, "main(3)", "upc.run(main, threads=2)"),
+        (
+            "from extended import upc\nasync def main(t): pass\nupc.run_async(main)\n",
+            3,
+            "upc.run_async(main)",
+            "upc.run(main)",
+        ),
+    ],
+)
+def test_a_call_that_is_thrown_away_is_told_what_runs_the_program(tmp_path, source, line, call, write):
+    said = end_of(tmp_path, source).splitlines()
+    there = tmp_path / "prog.py" if str(tmp_path) in said[-1] else "prog.py"
+    assert said[-1] == f"{there}:{line}: `{call}` runs nothing by itself: write `{write}` in its place"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        MAIN + "main(3)\nconduit.run(main)\n",
+        "import conduit\ndef kept(f): return print\n@kept\nasync def main(ep): pass\nmain(end='')\n",
+        MAIN + "import trio\nasync def all(): await conduit.run_async(main)\ntrio.run(all)\n",
+        MAIN + "if not main:\n    main(3)\n",
+    ],
+)
+def test_a_program_that_was_run_otherwise_is_not_told(tmp_path, source):
+    assert "runs nothing" not in end_of(tmp_path, source)
+
+
+@pytest.mark.parametrize(
     "source",
     [
         MAIN + "conduit.run(main)\n",
