@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from conduit.sim.actions import acting
 from conduit.sim.kernel import Kernel
-from conduit.sim.labels import Labelled, Parts
+from conduit.sim.labels import Labelled, Parts, unlabelled
 
 
 class EventCause(NamedTuple):
@@ -72,11 +72,11 @@ class CausalKernel(Kernel):
             self.cause = EventCause(self.now, 0 if before is None else before.when, action, (), before)
             action(*args)
 
-        super().background(int(when), run)
+        super().background(unlabelled(when), run)
 
     def advance(self, when: int) -> bool:
         """As `Kernel.advance`; time stays a plain number."""
-        return super().advance(int(when))
+        return super().advance(unlabelled(when))
 
     def advance_event(self, when: int) -> bool:
         """As `Kernel.advance_event`: never, since every event is one of its own."""
@@ -84,7 +84,7 @@ class CausalKernel(Kernel):
 
     def _schedule(self, when: int, action: Callable[..., object], args: tuple[Any, ...]) -> None:
         parts = when.parts if isinstance(when, Labelled) else ()
-        event = EventCause(int(when), self.now, action, parts, self.cause)
+        event = EventCause(unlabelled(when), self.now, action, parts, self.cause)
 
         def run() -> None:
             self.cause = event

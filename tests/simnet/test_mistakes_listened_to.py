@@ -1,0 +1,111 @@
+"""What the author of a network gets wrong is told in the same terms where somebody listens to the job."""
+
+import re
+
+import pytest
+
+import conduit
+from conduit.commands.cli import call
+from conduit.commands.explain_am import am
+from conduit.launch.explaining import explain
+from conduit.launch.registry import parse_spec
+from conduits.loggp.port import LoggpTransport
+
+PROGRAM = """
+async def main(ep):
+    got = []
+
+    def ask(token, number):
+        token.reply_short(answer, number)
+
+    def answer(token, number):
+        got.append(number)
+
+    await ep.attach(ask, answer)
+    for number in range(3):
+        await ep.request_short(1 - ep.rank, ask, number)
+    await ep.block_until(lambda: len(got) == 3)
+"""
+
+
+@pytest.fixture
+def told(tmp_path, capsys):
+    """Returns what `conduit run` says of a program that is refused, with these options."""
+    program = tmp_path / "prog.py"
+    program.write_text(PROGRAM)
+
+    def run(*options):
+        assert call(["run", str(program), "--conduit", "loggp", *options]) == 1
+        out, err = capsys.readouterr()
+        assert out == ""
+        return [line for line in err.splitlines() if not line.startswith("wrote ")]
+
+    return run
+
+
+@pytest.fixture
+def listening(tmp_path):
+    return [["--trace", str(tmp_path / "t.json")], ["--report", str(tmp_path / "report")]]
+
+
+@pytest.mark.parametrize("method", ["send_request", "take"])
+def test_a_time_that_is_no_whole_number(monkeypatch, told, listening, method):
+    """It passed where somebody listened, rounded."""
+    plain = getattr(LoggpTransport, method)
+
+    def charging(self, *args):
+        result = plain(self, *args)
+        if result is not None or args:
+            self.port.cpu.charge(500.5)
+        return result
+
+    monkeypatch.setattr(LoggpTransport, method, charging)
+    (alone,) = told()
+    assert re.fullmatch(
+        r"conduit\.errors\.ConduitError: the time of a rank has become \d+\.5 ps, a float: the network has picoseconds "
+        r"that are no int; `python -X dev -m conduit \.\.\.` shows the line that schedules it",
+        alone,
+    )
+    assert [told(*options) for options in listening] == [[alone]] * 2
+    with pytest.raises(conduit.ConduitError, match=r"^the time of a rank has become \d+\.5 ps, a float: the network"):
+        explain(parse_spec("loggp"), am.main, "short", 0, segment=0)
+
+
+def test_a_message_from_the_rank_that_takes_it(monkeypatch, told, listening):
+    """A pop from an empty list was told, with internals."""
+    plain = LoggpTransport.take
+
+    def take(self):
+        message = plain(self)
+        if message is not None:
+            message.source = self.port.rank
+        return message
+
+    monkeypatch.setattr(LoggpTransport, "take", take)
+    for options in listening:
+        message, where = told(*options)
+        assert re.fullmatch(
+            r"conduit\.errors\.ConduitError: rank ([01]), LoggpTransport\.take returned a message of source=\1; set it "
+            r"to the rank that has sent it",
+            message,
+        )
+        assert where.startswith("raised by rank ")
+
+
+def test_a_message_that_has_changed_on_its_way(monkeypatch, told, listening):
+    plain = LoggpTransport.take
+
+    def take(self):
+        message = plain(self)
+        if message is not None and message.is_request:
+            message.args = bytes([message.args[0] + 7, *message.args[1:]])
+        return message
+
+    monkeypatch.setattr(LoggpTransport, "take", take)
+    for options in listening:
+        message, _ = told(*options)
+        assert re.fullmatch(
+            r"conduit\.errors\.ConduitError: rank [01], LoggpTransport\.take returned a request of rank [01], of whom "
+            r"no such request is on its way: it was taken twice, has changed on its way, or nobody has sent it",
+            message,
+        )
