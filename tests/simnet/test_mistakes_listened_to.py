@@ -109,3 +109,54 @@ def test_a_message_that_has_changed_on_its_way(monkeypatch, told, listening):
             r"no such request is on its way: it was taken twice, has changed on its way, or nobody has sent it",
             message,
         )
+
+
+def test_a_network_that_charges_less_than_nothing_is_named_by_explain(monkeypatch):
+    """A gap in the critical path was told, with internals."""
+
+    def send_request(self, dest, slot, message, then):
+        self.port.cpu.charge(-500_000)
+        self.port.kernel.at(self.port.cpu.free, self.inject, dest, slot, message, then)
+
+    monkeypatch.setattr(LoggpTransport, "send_request", send_request)
+    with pytest.raises(conduit.ConduitError) as caught:
+        explain(parse_spec("loggp:L=7us"), am.main, "short", 0, segment=0)
+    told = re.fullmatch(
+        r"LoggpTransport\.inject happens at (\d+) ps, which is past when it is scheduled, at (\d+) ps: a mistake of "
+        r"the network 'loggp', as of one that charges less than 0 ps; `python -X dev -m conduit testam --conduit "
+        r"loggp:L=7e-06` names the call",
+        str(caught.value),
+    )
+    assert 0 < int(told[1]) < int(told[2])
+
+
+@pytest.mark.parametrize("schedule", ["at", "call"])
+def test_events_that_let_no_time_pass_have_the_same_name_in_explain(monkeypatch, schedule):
+    def spin(self):
+        getattr(self.port.kernel, schedule)(self.port.kernel.now, self.spin)
+
+    monkeypatch.setattr(LoggpTransport, "spin", spin, raising=False)
+    monkeypatch.setattr(LoggpTransport, "take", spin)
+    spin.__qualname__ = "LoggpTransport.spin"
+    with pytest.raises(conduit.Livelock) as caught:
+        explain(parse_spec("loggp"), am.main, "short", 0, segment=0)
+    assert caught.value.report.head.endswith(
+        "(events of the simulated hardware follow one another at one instant, such as LoggpTransport.spin)"
+    )
+
+
+def test_what_an_event_raises_is_explained_in_explain_too(monkeypatch):
+    def error_of_event(self, error):
+        return LookupError(f"no wire, because of {error}")
+
+    def fall(self):
+        raise ValueError("a fall")
+
+    def send_request(self, dest, slot, message, then):
+        self.port.kernel.at(self.port.kernel.now, self.fall)
+
+    monkeypatch.setattr(LoggpTransport, "error_of_event", error_of_event, raising=False)
+    monkeypatch.setattr(LoggpTransport, "fall", fall, raising=False)
+    monkeypatch.setattr(LoggpTransport, "send_request", send_request)
+    with pytest.raises(LookupError, match=r"\Ano wire, because of a fall\nraised by rank 0 at "):
+        explain(parse_spec("loggp"), am.main, "short", 0, segment=0)
