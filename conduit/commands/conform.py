@@ -1,6 +1,7 @@
 """`conduit conform SPEC`."""
 
 import os
+import shlex
 from importlib.util import find_spec
 from typing import Annotated, Any
 
@@ -59,6 +60,11 @@ def conform(
         raise KeyboardInterrupt
     if status == pytest.ExitCode.USAGE_ERROR:
         raise BadRequest(f"the suite refused '{found.text}'; see above")
+    if keyword and status == pytest.ExitCode.NO_TESTS_COLLECTED:
+        raise BadRequest(
+            f"-k {shlex.quote(keyword)} matches none of the suite's checks on {found.text!r}; give a part of a name or "
+            "case, as test_replies"
+        )
     return 0 if status == pytest.ExitCode.OK else 1
 
 

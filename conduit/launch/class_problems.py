@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from types import FunctionType
 from typing import Any
 
 from conduit.contract import Conduit, RankKind
@@ -23,7 +24,10 @@ _ATTRIBUTES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 }
 """By attribute: what says whether a value is allowed, and what to write."""
 
-# Every job asks these two.
+_OURS = "conduit."
+"""What the modules begin with whose classes say how methods are called."""
+
+# Every job asks these three.
 
 
 @functools.cache
@@ -34,6 +38,53 @@ def attribute_problem(cls: type[Conduit]) -> str:
         if not is_allowed(value):
             return f"its {name} = {shown(value)} {is_a(value)}; write {wanted}"
     return ""
+
+
+@functools.cache
+def signature_problem(cls: type[Conduit]) -> str:
+    """Return which method of a conduit's class cannot be called as it is, "" where all can."""
+    for name, base in _declared(cls).items():
+        found = inspect.getattr_static(cls, name)
+        if found is base or not isinstance(found, FunctionType | classmethod | staticmethod):
+            continue
+        if isinstance(base, classmethod) and isinstance(found, FunctionType):
+            return f"its {name} is no class method; write @classmethod above it"
+        declared, own = _signature(base), _signature(found)
+        if not _fits(own, declared.parameters.values(), static=isinstance(found, staticmethod)):
+            return f"its {name} takes {own}; take {declared}"
+    return ""
+
+
+def _declared(cls: type[Conduit]) -> dict[str, FunctionType | classmethod[Any, Any, Any]]:
+    """Return the public methods that a conduit's class has from this package, by name."""
+    found: dict[str, Any] = {}
+    for each in reversed(cls.__mro__):
+        if each.__module__.startswith(_OURS):
+            found.update((name, value) for name, value in vars(each).items() if not name.startswith("_"))
+    return {name: value for name, value in found.items() if isinstance(value, FunctionType | classmethod)}
+
+
+def _signature(method: Any) -> inspect.Signature:
+    """Return the signature of a method as it is written, without annotations."""
+    written = inspect.signature(getattr(method, "__func__", method))
+    plain = [each.replace(annotation=inspect.Parameter.empty) for each in written.parameters.values()]
+    return inspect.Signature(plain)
+
+
+def _fits(own: inspect.Signature, parameters: Iterable[inspect.Parameter], *, static: bool) -> bool:
+    """Return whether a method can be called with all of these parameters, and with those that have no default."""
+    given = list(parameters)[1 if static else 0 :]
+    return all(_binds(own, some) for some in (given, [each for each in given if each.default is each.empty]))
+
+
+def _binds(own: inspect.Signature, given: Iterable[inspect.Parameter]) -> bool:
+    kinds = inspect.Parameter
+    places = [each.name for each in given if each.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
+    try:
+        own.bind(*places, **{each.name: each.name for each in given if each.kind is kinds.KEYWORD_ONLY})
+    except TypeError:
+        return False
+    return True
 
 
 @functools.cache

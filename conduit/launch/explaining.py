@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from shlex import quote
 from typing import Any
 
 import attrs
 
 from conduit.contract import JobSetup
 from conduit.core.endpoint import Endpoint
+from conduit.errors import ConduitError
 from conduit.launch.registry import Spec, parse_spec
 from conduit.launch.simulated import SimulatedJob
 from conduit.launch.tracing import timeline_of
 from conduit.seeing.timeline.steps import MessageStep, PathEdge, steps_of
-from conduit.sim.actions import acting, rank_of
+from conduit.sim.actions import acting, name_of, rank_of
 from conduit.sim.causes import CausalKernel, EventCause
 from conduit.sim.timer import Timer
 from conduit.simnet import SimulatedPort
@@ -69,6 +71,9 @@ def explain(spec: Spec, main: Program, *args: Any, segment: int, seed: int = 0) 
         *args: what it is given behind the endpoint and the mark.
         segment: bytes of every rank's segment.
         seed: of everything random.
+
+    Raises:
+        ConduitError: the network schedules what is past.
     """
     hosts = SimulatedJob.hosts(spec, 2, None)
     spec.cls.check_segment(spec.options, segment)
@@ -89,15 +94,22 @@ def explain(spec: Spec, main: Program, *args: Any, segment: int, seed: int = 0) 
     begin, end = marks.times
     requests = [sent.message for sent in timeline.messages if sent.begin >= begin and not sent.message.reply]
     handled = timeline.handled_at[requests[0]][0] if len(requests) == 1 else None
-    return ExplainedExchange(end - begin, steps_of(_edges(marks), timeline, handled))
+    return ExplainedExchange(end - begin, steps_of(_edges(marks, spec), timeline, handled))
 
 
-def _edges(marks: _Marks) -> list[PathEdge]:
-    """Return the critical path between the marks: from the last event back to that at the first mark."""
+def _edges(marks: _Marks, spec: Spec) -> list[PathEdge]:
+    """Return the critical path between the marks: from the last event back to that at the first mark.
+
+    Raises:
+        ConduitError: an event of it happened before it was scheduled.
+    """
     begin, end = marks.times
     path: list[EventCause] = []
     cause = marks.causes[1]
-    while cause is not None and cause is not marks.causes[0] and cause.when > begin:
+    while cause is not None and cause is not marks.causes[0]:
+        _refuse_past(cause, spec)
+        if cause.when <= begin:
+            break
         path.append(cause)
         cause = cause.cause
     edges, since, before = [], begin, cause
@@ -109,6 +121,15 @@ def _edges(marks: _Marks) -> list[PathEdge]:
     if end > since:
         edges.append(_edge(since, end, before, None))
     return edges
+
+
+def _refuse_past(event: EventCause, spec: Spec) -> None:
+    if event.when < event.since:
+        raise ConduitError(
+            f"{name_of(event.action)} happens at {event.when} ps, which is past when it is scheduled, at {event.since} "
+            f"ps: a mistake of the network {spec.cls.name!r}, as of one that charges less than 0 ps; `python -X dev -m "
+            f"conduit testam --conduit {quote(spec.text)}` names the call"
+        )
 
 
 def _edge(begin: int, end: int, before: EventCause | None, event: EventCause | None) -> PathEdge:

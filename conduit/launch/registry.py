@@ -21,7 +21,7 @@ from conduit.core.arguments import shown
 from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
 from conduit.launch import wrong_spec
-from conduit.launch.class_problems import attribute_problem, making_problem
+from conduit.launch.class_problems import attribute_problem, making_problem, signature_problem
 from conduit.options import (
     declaration_problem,
     in_effect,
@@ -299,7 +299,7 @@ def _problem(name: str, found: Any) -> str:
         return f"{found!r} is no subclass of conduit.Conduit"
     if getattr(found, "name", None) != name:
         return f"the class is named {getattr(found, 'name', 'nothing')!r}; set name = {name!r} in it"
-    if problem := attribute_problem(found):
+    if problem := attribute_problem(found) or signature_problem(found):
         return problem
     if found.chooser:
         return "" if found.variants() else f"it has chooser = {found.chooser!r} but no variants; return their names"

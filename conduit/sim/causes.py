@@ -7,12 +7,13 @@ critical path, and the times between them add up to all that it took.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from heapq import heappush
 from typing import Any, NamedTuple
 
-from conduit.sim.actions import acting
+from conduit.sim.actions import acting, error_of, name_of, rank_of
 from conduit.sim.kernel import Kernel
-from conduit.sim.labels import Labelled, Parts
+from conduit.sim.labels import Labelled, Parts, unlabelled
 
 
 class EventCause(NamedTuple):
@@ -66,17 +67,11 @@ class CausalKernel(Kernel):
 
     def background(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """As `Kernel.background`; what happened last before it counts as its cause, since nothing else went on."""
-
-        def run() -> None:
-            before = self.cause
-            self.cause = EventCause(self.now, 0 if before is None else before.when, action, (), before)
-            action(*args)
-
-        super().background(int(when), run)
+        super().background(unlabelled(when), self._interpose, action, args)
 
     def advance(self, when: int) -> bool:
         """As `Kernel.advance`; time stays a plain number."""
-        return super().advance(int(when))
+        return super().advance(unlabelled(when))
 
     def advance_event(self, when: int) -> bool:
         """As `Kernel.advance_event`: never, since every event is one of its own."""
@@ -84,10 +79,20 @@ class CausalKernel(Kernel):
 
     def _schedule(self, when: int, action: Callable[..., object], args: tuple[Any, ...]) -> None:
         parts = when.parts if isinstance(when, Labelled) else ()
-        event = EventCause(int(when), self.now, action, parts, self.cause)
+        event = EventCause(unlabelled(when), self.now, action, parts, self.cause)
+        happen: Callable[[], object] = partial(self._happen, action, args, event)
+        heappush(self._heap, (event.when, next(self._tickets), happen))
 
-        def run() -> None:
-            self.cause = event
+    def _interpose(self, action: Callable[..., object], args: tuple[Any, ...]) -> None:
+        before = self.cause
+        self._happen(action, args, EventCause(self.now, 0 if before is None else before.when, action, (), before))
+
+    def _happen(self, action: Callable[..., object], args: tuple[Any, ...], event: EventCause) -> None:
+        self.cause = event
+        try:
             action(*args)
+        except Exception as error:
+            self.fail(error_of(error, action), rank_of(action))
 
-        heappush(self._heap, (event.when, next(self._tickets), run))
+    def _name_of(self, event: Any) -> str:
+        return name_of(event.args[0])  # of `_happen` or `_interpose`

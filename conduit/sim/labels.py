@@ -33,6 +33,14 @@ class Labelled(int):
         return Labelled(int(other) + int(self), _parts(other) + self.parts)
 
 
+def unlabelled(ticks: int) -> int:
+    """Return a time as a plain integer.
+
+    What is none by a mistake of the network stays as it is: it is refused where it is refused without listeners.
+    """
+    return int(ticks) if isinstance(ticks, int) else ticks
+
+
 def _parts(ticks: int) -> Parts:
     if isinstance(ticks, Labelled):
         return ticks.parts

@@ -12,7 +12,7 @@ from typing import Any
 from conduit.sim.cpu import Cpu
 from conduit.sim.dma import DmaEngine
 from conduit.sim.kernel import FOREVER, Kernel
-from conduit.sim.labels import Labelled
+from conduit.sim.labels import Labelled, unlabelled
 from conduit.sim.link import Link, Route
 from conduit.sim.memory import Buffer, Flat
 
@@ -46,7 +46,7 @@ class ObservedCpu(Cpu):
 
     @free.setter
     def free(self, free: int) -> None:
-        old, self._free = self._free, int(free)
+        old, self._free = self._free, unlabelled(free)
         if free > old:
             begin = max(old, self._mark) if self._held else max(old, self.kernel.now)
             if not self._held:

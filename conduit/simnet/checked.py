@@ -69,6 +69,14 @@ class Ledger:
             self._held.pop((rank, dest, slot), None)
 
 
+def source_problem(port: SimulatedPort, message: Message) -> str:
+    """Return what is wrong with the rank that a message which a port has taken comes from; "" for nothing."""
+    source: Any = message.source
+    if isinstance(source, int) and 0 <= source < len(port.hosts) and source != port.rank:
+        return ""
+    return f"a message of source={source}; set it to the rank that has sent it"
+
+
 def check(port: SimulatedPort, ledger: Ledger) -> None:
     """Let a port that has no transports yet look at what they do."""
     port.__class__ = _checked_port(type(port))
@@ -227,9 +235,8 @@ class _CheckingTransport(Transport):
         who = f"rank {self.port.rank}, {type(self).__name__}.take returned"
         if not isinstance(message, Message):
             raise ConduitError(f"{who} {message!r}; return a Message, None or LATER")
-        source = message.source
-        if not isinstance(source, int) or not 0 <= source < len(self.port.hosts) or source == self.port.rank:
-            raise ConduitError(f"{who} a message of source={message.source}; set it to the rank that has sent it")
+        if wrong := source_problem(self.port, message):
+            raise ConduitError(f"{who} {wrong}")
         if message.category is Category.MEDIUM and len(message.payload) != message.nbytes:
             raise ConduitError(
                 f"{who} a medium message with {len(message.payload)} bytes of payload and nbytes={message.nbytes}; "

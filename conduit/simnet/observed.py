@@ -16,7 +16,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from conduit.contract import LONG, Buffer, Hooks, Identity, Message
+from conduit.errors import ConduitError
 from conduit.sim.observed import ObservedCpu, ObservedFlat
+from conduit.simnet.checked import source_problem
 from conduit.simnet.port import SimulatedPort
 from conduit.simnet.transport import LATER, Then, Transport
 from conduit.simnet.waiting import Blocked
@@ -36,10 +38,12 @@ class InFlight:
         if self.landings:
             self.landings[dest].sent(source, message)
 
-    def take(self, dest: int, message: Message) -> Identity:
-        """Return the identity of a message that has arrived."""
+    def take(self, dest: int, message: Message) -> Identity | None:
+        """Return the identity of a message that has arrived; None where no such message is on its way."""
         key = self._key(message.source, dest, message)
-        same = self._found[key]
+        same = self._found.get(key)
+        if same is None:
+            return None
         index = next((index for index, (slot, _) in enumerate(same) if slot == message.slot), 0)
         _, identity = same.pop(index)
         if not same:
@@ -242,12 +246,24 @@ class _TellingTransport(Transport):
         message = super().take()  # type: ignore[safe-super]
         identity = None
         if message is not None and message is not LATER and port.hooks.messages:
-            message.identity = identity = port.in_flight.take(port.rank, message)
+            identity = port.in_flight.take(port.rank, message)
+            if identity is None:
+                raise self._not_sent(message)
+            message.identity = identity
             if port.hooks.noticed is not None:
                 port.hooks.noticed(identity, begin)
         if landings is not None:
             landings.end_take(identity)
         return message
+
+    def _not_sent(self, message: Message) -> ConduitError:
+        """Return the error for a message that no rank has sent to this one as it is."""
+        kind = "request" if message.is_request else "reply"
+        wrong = source_problem(self.port, message) or (
+            f"a {kind} of rank {message.source}, of whom no such {kind} is on its way: it was taken twice, has changed "
+            "on its way, or nobody has sent it"
+        )
+        return ConduitError(f"rank {self.port.rank}, {type(self).__name__}.take returned {wrong}")
 
     def end_pass(self) -> None:
         self.port._for("polling")

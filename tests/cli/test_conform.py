@@ -84,6 +84,17 @@ def test_status(command, suite, outcome, status):
     assert command("conform", "loggp").status == status
 
 
+def test_a_keyword_that_matches_nothing_is_named(command, suite):
+    """It ended with pytest's words alone, that no tests ran."""
+    suite[1][0] = pytest.ExitCode.NO_TESTS_COLLECTED
+    assert command("conform", "loggp", "-k", "nothing such") == (
+        2,
+        "",
+        "conduit conform: -k 'nothing such' matches none of the suite's checks on 'loggp'; give a part of a name or "
+        "case, as test_replies\n",
+    )
+
+
 @pytest.mark.parametrize(
     ("error", "status", "said"),
     [

@@ -13,6 +13,7 @@ from conduit.contract import Conduit, Constant, Limits
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
 from conduit.launch import registry
 from conduit.options import SimOptions, option
+from conduits.loggp import Loggp
 
 
 @attrs.frozen(kw_only=True)
@@ -287,6 +288,36 @@ class Alone(Toy):
         super().__init__()
 
 
+class OneWay(Toy):
+    @classmethod
+    def raw_time(cls, options, category, nbytes):
+        return 1e-6
+
+
+class ByPlace(Toy):
+    @classmethod
+    def raw_time(cls, options, category, nbytes, round_trip=False):
+        return 1e-6
+
+
+class Placing(Toy):
+    def placement(self, options, ranks, ranks_per_host):
+        return ()
+
+
+class Static(Toy):
+    @staticmethod
+    def max_hosts():
+        return 4
+
+
+class Portless(Loggp):
+    name = "toy"
+
+    def make_transport(self):
+        return None
+
+
 class Forgetful(Toy):
     @classmethod
     def limits(cls, options):
@@ -315,6 +346,13 @@ class Forgetful(Toy):
             "its __init__ takes (); take (self, options, setup, world), and begin with "
             "`super().__init__(options, setup, world)`",
         ),
+        (
+            OneWay,
+            "its raw_time takes (cls, options, category, nbytes); take (cls, options, category, nbytes, *, round_trip)",
+        ),
+        (Placing, "its placement is no class method; write @classmethod above it"),
+        (Static, "its max_hosts takes (); take (cls, options)"),
+        (Portless, "its make_transport takes (self); take (self, port)"),
         (Unfinished, "the class lacks limits, port; define what a conduit must have"),
         (Plain, "its Options are <class 'dict'>; write a class decorated with attrs.frozen(kw_only=True)"),
     ],
@@ -324,6 +362,12 @@ def test_a_class_that_is_not_finished_is_refused_with_what_it_lacks(plugins, mon
     plugins[registry.CONDUITS] = {"toy": "toy:Toy"}
     with pytest.raises(UnknownConduit, match=re.escape(f"conduit 'toy' (toy:Toy) cannot be used: TypeError: {why}")):
         registry.parse_spec("toy")
+
+
+def test_a_method_that_takes_more_than_it_is_given_is_used(plugins, monkeypatch):
+    monkeypatch.setattr(EntryPoint, "load", lambda self: ByPlace)
+    plugins[registry.CONDUITS] = {"toy": "toy:Toy"}
+    assert registry.parse_spec("toy").cls is ByPlace
 
 
 def test_costs_that_a_network_forgets_to_return_are_named():

@@ -74,7 +74,7 @@ class ReportRecording(Timeline, CallListener):
     def called(self, rank: int, begin: int, end: int, level: str, name: str, peer: int, nbytes: int) -> None:
         """Record a call and who made it; the parts of a collective are sent by whoever polls."""
         place = self._here() if level != MESSAGE or name == SEND else ""
-        self.calls.append(Called(rank, begin, end, level, name, peer, nbytes, place))
+        self.calls.append(Called(rank, int(begin), int(end), level, name, peer, nbytes, place))
 
 
 class SimulatedReportRecording(ReportRecording, LandingListener):

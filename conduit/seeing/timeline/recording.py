@@ -69,7 +69,7 @@ class Spans(_Rows):
     def add(self, begin: int, end: int, why: str) -> None:
         """Add a span."""
         names = self.names
-        self._numbers.extend((begin, end, names[why] if why in names else names.setdefault(why, len(names))))
+        self._numbers.extend((int(begin), int(end), names[why] if why in names else names.setdefault(why, len(names))))
 
     @property
     def last(self) -> int:
@@ -92,7 +92,7 @@ class Carried(_Rows):
 
     def add(self, begin: int, end: int, nbytes: int) -> None:
         """Add a transfer."""
-        self._numbers.extend((begin, end, nbytes))
+        self._numbers.extend((int(begin), int(end), nbytes))
 
     def rows(self) -> list[tuple[int, int, int]]:
         """Return begin, end and bytes of each, in order of the begin."""
@@ -178,6 +178,9 @@ class Failure:
 class Recording(CpuListener, LinkListener, MessageListener, WaitListener):
     """All that one job told.
 
+    Times are recorded as whole picoseconds, also of a network that has others by mistake: the job fails with what it
+    fails with when nobody listens.
+
     Args:
         conduit: the conduit's spec.
         hosts: host of every rank.
@@ -237,26 +240,27 @@ class Recording(CpuListener, LinkListener, MessageListener, WaitListener):
 
     def sent(self, message: Identity, begin: int, end: int, category: int, nbytes: int) -> None:
         """Record a message."""
-        self.messages.append(SentMessage(message, begin, end, category, nbytes))
+        self.messages.append(SentMessage(message, int(begin), int(end), category, nbytes))
 
     def noticed(self, message: Identity, when: int) -> None:
         """Record when it was found."""
-        self.noticed_at[message] = when
+        self.noticed_at[message] = int(when)
 
     def handled(self, message: Identity, begin: int, end: int, handler: str) -> None:
         """Record its handler's run."""
-        self.handled_at[message] = (begin, end, handler)
+        self.handled_at[message] = (int(begin), int(end), handler)
 
     def blocked(self, rank: int, when: int, task: object, what: str, ranks: Sequence[int]) -> None:
         """Record that a wait begins."""
         tasks = self._tasks[rank]
-        wait = RecordedWait(tasks.setdefault(task, len(tasks)), when, NEVER, what, tuple(ranks), self._place(task))
+        number = tasks.setdefault(task, len(tasks))
+        wait = RecordedWait(number, int(when), NEVER, what, tuple(ranks), self._place(task))
         self._open[rank, task].append(wait)  # perhaps in another: who waits may be chosen to make progress
         self.waits[rank].append(wait)
 
     def resumed(self, rank: int, when: int, task: object) -> None:
         """Record that it ends."""
-        self._open[rank, task].pop().end = when
+        self._open[rank, task].pop().end = int(when)
 
     def failed_with(self, failure: Failure) -> None:
         """Take note of what ends the job, before `ended`."""
@@ -271,7 +275,7 @@ class Recording(CpuListener, LinkListener, MessageListener, WaitListener):
             ticks: the time of every rank, picoseconds.
             failed: whether the job did.
         """
-        self.length = length = max(ticks)
+        self.length = length = int(max(ticks))
         self.failed = failed
         self.over = True
         waiting: dict[int, int] = {}
