@@ -107,6 +107,10 @@ def _for_handles(call: str) -> Callable[..., tuple[Any, ...]]:
     return check
 
 
+def _for_wait_all(x: PutGet, handles: Any, *, called: str = "wait_all") -> tuple[Any, ...]:
+    return x, check_handles("wait_all", handles), called
+
+
 class PutGet:
     """One-sided transfers between this rank and the segments of all ranks.
 
@@ -360,9 +364,13 @@ class PutGet:
         await self._transfers.fill(operation, operation.peer, index(offset), index(byte), index(nbytes))
         return self._events.handle("memset_nb", operation, _nothing)
 
-    @public(_for_handles("wait_all"))
-    async def wait_all(self, handles: Iterable[Handle[T]]) -> list[T]:
+    @public(_for_wait_all)
+    async def wait_all(self, handles: Iterable[Handle[T]], called: str = "wait_all") -> list[T]:
         """Wait until all the handles are done.
+
+        Args:
+            handles: any number of them.
+            called: of a front end: the call that its user made, as "pe.quiet", for which reports say it waits; by name.
 
         Returns:
             their results, in the given order.
@@ -379,7 +387,7 @@ class PutGet:
                 pending.pop()
             return not pending
 
-        await self._events.wait_until(complete, list(pending), "wait_all")
+        await self._events.wait_until(complete, list(pending), called)
         try:
             return [handle.result() for handle in handles]
         except BaseException:

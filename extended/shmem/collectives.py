@@ -68,7 +68,7 @@ class ShmemCollectives(Base):
         """Complete what was begun on the default context, and wait until all PEs are here."""
 
         async def complete() -> None:
-            await self.CTX_DEFAULT.stream("ctx.quiet").complete()
+            await self.CTX_DEFAULT.stream("ctx.quiet").complete("pe.barrier_all")
             await meet(self._x, "pe.barrier_all")
 
         return complete()

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _ENOUGH = 64
 """How many handles are kept before those that are done are dropped."""
+_LEFT = "puts and gets that main has left"
+"""What is waited for where the program's last call is over."""
 
 
 class OperationStream:
@@ -67,13 +69,17 @@ class OperationStream:
             }
             self._enough = 2 * (len(self._puts) + len(self._gets)) + _ENOUGH
 
-    async def order(self) -> None:
-        """Order the puts: by the network's own fences, else by completing them, since messages have no order."""
+    async def order(self, call: str) -> None:
+        """Order the puts: by the network's own fences, else by completing them, since messages have no order.
+
+        Args:
+            call: that asks for it, which reports name while it waits.
+        """
         rma = self.x.ep.rma
         await self.left.complete()
         if rma is None:
             puts, self._puts = self._puts, []
-            await self._wait(puts, [])
+            await self._wait(call, puts, [])
             return
         await self.x.ep.poll()
         dests = list(self._unordered)
@@ -83,17 +89,17 @@ class OperationStream:
                 await rma.fence(dest)
             self._unordered.pop(dest, None)
 
-    async def complete(self) -> None:
-        """Complete all that was begun."""
+    async def complete(self, call: str) -> None:
+        """Complete all that was begun; `call` as of `order`."""
         await self.left.complete()
         puts, gets = self._puts, self._gets
         self._puts, self._gets = [], []
-        await self._wait(puts, gets)
+        await self._wait(call, puts, gets)
         self._unordered.clear()
 
-    async def _wait(self, puts: list[Handle[Any]], gets: list[Handle[Any]]) -> None:
+    async def _wait(self, call: str, puts: list[Handle[Any]], gets: list[Handle[Any]]) -> None:
         try:
-            await self.x.wait_all(puts + gets)
+            await self.x.wait_all(puts + gets, called=call)
         except BaseException:  # cancelled: they go on, and are waited for next time
             self._puts[:0] = puts
             self._gets[:0] = gets
@@ -150,12 +156,12 @@ class Ctx:
     @public("ctx")
     def fence(self) -> Any:
         """Order the puts that were begun on it before those that follow."""
-        return self.stream("ctx.fence").order()
+        return self.stream("ctx.fence").order("ctx.fence")
 
     @public("ctx")
     def quiet(self) -> Any:
         """Complete what was begun on it."""
-        return self.stream("ctx.quiet").complete()
+        return self.stream("ctx.quiet").complete("ctx.quiet")
 
     @public("ctx")
     def destroy(self) -> Any:
@@ -166,7 +172,7 @@ class Ctx:
         if stream is not None:
             if not self._default:
                 stream.ended = True
-            await stream.complete()
+            await stream.complete("ctx.destroy")
 
     async def __aenter__(self) -> Ctx:
         return self
@@ -236,4 +242,4 @@ class CtxMaker:
     async def finish(self) -> None:
         """Complete what a program that has returned has left on its contexts."""
         for stream in self._streams:
-            await stream.complete()
+            await stream.complete(_LEFT)

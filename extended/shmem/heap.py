@@ -272,7 +272,7 @@ class ShmemAllocation:
             raise conduit.BadRequest(f"{call}: mem is a part of an array; give the whole array that was allocated")
 
         async def release() -> None:
-            await self.CTX_DEFAULT.stream("ctx.quiet").complete()
+            await self.CTX_DEFAULT.stream("ctx.quiet").complete(call)
             await self._x.free(block.offset, called=f"{call}(what {block.made} gave)")
             self._blocks.drop(block)
 

@@ -181,5 +181,5 @@ class ShmemLock:
 
 
 async def _release(pe: ShmemLocks, lock: extended.Lock, call: str) -> None:
-    await pe.CTX_DEFAULT.stream("ctx.quiet").complete()
+    await pe.CTX_DEFAULT.stream("ctx.quiet").complete(call)
     await lock.release(called=call)

@@ -291,12 +291,12 @@ class ShmemTransfers(Base):
     @public("pe")
     def fence(self, ctx: Any = None) -> Any:
         """Order the puts that were begun on a context before those that follow; None for the default context."""
-        return self._stream("pe.fence", ctx).order()
+        return self._stream("pe.fence", ctx).order("pe.fence")
 
     @public("pe")
     def quiet(self, ctx: Any = None) -> Any:
         """Complete what was begun on a context; None for the default context."""
-        return self._stream("pe.quiet", ctx).complete()
+        return self._stream("pe.quiet", ctx).complete("pe.quiet")
 
 
 def _step(call: str, name: str, step: Any) -> int:

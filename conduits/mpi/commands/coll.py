@@ -24,7 +24,7 @@ from conduits.mpi.awaited.operators import MAX, SUM
 from conduits.mpi.awaited.process import current
 from conduits.mpi.collectives.algorithms import named
 from conduits.mpi.collectives.channel import Tally
-from conduits.mpi.commands.options import UNUSED, MpiOptions, check, library_marks, on_mpi
+from conduits.mpi.commands.options import UNUSED, MpiOptions, check, library_marks, on_mpi, styles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +62,7 @@ async def measure(
     ep: Endpoint, comm: Comm, parameters: Parameters, progress: Progress, algorithms: tuple[str, ...], profile: bool
 ) -> RecordList | None:
     """Measure on one rank; the records are the same on all."""
-    blocks = list(_blocks(parameters, algorithms))
+    blocks = list(_blocks(parameters, algorithms, current(NAME).collectives))
     if ep.rank == 0:
         progress.begin(len(blocks))
     records = progress.keep(ep.rank)
@@ -96,12 +96,12 @@ def _operation(section: str, algorithm: str) -> str:
     return f"{CALLS[section]}{' round' * (section == TURNS)} {algorithm}".strip()
 
 
-def _blocks(parameters: Parameters, algorithms: tuple[str, ...]) -> Iterator[tuple[str, str, int | None]]:
-    """Yield section, algorithm and size of each block; algorithms that a call has not are left out."""
+def _blocks(parameters: Parameters, algorithms: tuple[str, ...], style: str) -> Iterator[tuple[str, str, int | None]]:
+    """Yield section, algorithm and size of each block; algorithms that a call has not in a style are left out."""
     for section in parameters.sections:
         call = CALLS[section]
         for algorithm in algorithms:
-            if algorithm and algorithm not in named(call):
+            if algorithm and algorithm not in named(call, style):
                 continue
             if call == "Barrier":
                 yield section, algorithm, None
@@ -196,8 +196,13 @@ class _Data:
         return total
 
 
-def _algorithms(text: str | None, sections: str | None) -> tuple[str, ...]:
+def _algorithms(text: str | None, sections: str | None, conduits: tuple[str, ...]) -> tuple[str, ...]:
     """Return the algorithms that the user named, "" for the usual ones.
+
+    Args:
+        text: of the option.
+        sections: as the user gave them.
+        conduits: the specs, of which one at least is to have them.
 
     Raises:
         BadRequest: no call that is asked for has one of them.
@@ -205,7 +210,7 @@ def _algorithms(text: str | None, sections: str | None) -> tuple[str, ...]:
     if text is None:
         return ("",)
     calls = [call for letter, call in CALLS.items() if letter in (sections or "".join(CALLS)).upper()]
-    known = sorted({name for call in calls for name in named(call)})
+    known = sorted({name for style in styles(conduits) for call in calls for name in named(call, style)})
     asked = known if text == "all" else [name.strip() for name in text.split(",")]
     unknown = [name for name in asked if name not in known]
     if unknown and known:
@@ -220,7 +225,7 @@ def program(options: CollOptions) -> Program:
         BadRequest: a conduit is not MPI's, an algorithm is unknown, or an option has no use.
     """
     check(NAME, options, pairing=False)
-    algorithms = _algorithms(options.algorithms, options.sections)
+    algorithms = _algorithms(options.algorithms, options.sections, options.conduit)
     return Program(
         name=NAME,
         main=partial(on_mpi(measure), algorithms=algorithms, profile=options.profile),
@@ -229,15 +234,16 @@ def program(options: CollOptions) -> Program:
         segment=lambda parameters, limits: 0,
         settings={"algorithms": options.algorithms, "profile": options.profile or None},
         notes=_notes,
-        views=tuple(_views(algorithms)),
+        views=tuple(_views(algorithms, options.conduit)),
         marks=library_marks,
     )
 
 
-def _views(algorithms: tuple[str, ...]) -> Iterator[View]:
+def _views(algorithms: tuple[str, ...], conduits: tuple[str, ...]) -> Iterator[View]:
     """Yield a picture for each call."""
     for letter, call in CALLS.items():
-        names = [_operation(letter, name) for name in algorithms if not name or name in named(call)]
+        known = {"", *(name for style in styles(conduits) for name in named(call, style))}
+        names = [_operation(letter, name) for name in algorithms if name in known]
         yield View(_operation(letter, ""), "time", tuple(names), letter)
 
 

@@ -1,6 +1,6 @@
 """What the benchmarks of MPI have in common: their options, and the communicator that they measure in."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import wraps
 from typing import Annotated, Any, Literal
 
@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from conduit import BadRequest, Endpoint
 from conduit.benchmarks import BenchmarkOptions, SizeMark
 from conduit.benchmarks.names import OfConduit
+from conduits.mpi.collectives.algorithms import LIBRARY
 from conduits.mpi.network import Mpi
 from conduits.mpi.program import entered
 
@@ -37,6 +38,11 @@ def check(program: str, options: MpiOptions, *, pairing: bool = True) -> None:
         raise BadRequest(f"--local {options.local} means nothing to {program}; leave it out")
     if options.pairing != "next" and not pairing:
         raise BadRequest(f"--pairing {options.pairing} means nothing to {program}; leave it out")
+
+
+def styles(conduits: Iterable[str]) -> set[str]:
+    """Return which styles of `collectives.algorithms.named` the MPI libraries of some specs have."""
+    return {LIBRARY if "library=mpi4py" in text.replace(" ", "") else "" for text in conduits}
 
 
 def library_marks(spec: Any) -> list[SizeMark]:

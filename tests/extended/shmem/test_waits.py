@@ -418,3 +418,23 @@ def test_a_barrier_that_was_cancelled_and_given_up_is_ended_by_another():
         await pe.sync_all()
 
     shmem.run(main, conduit="loggp")
+
+
+@pytest.mark.parametrize("call", ["quiet", "fence", "barrier_all", "ctx.quiet", "free"])
+def test_reports_name_the_call_that_completes_puts(call):
+    async def main(pe):
+        a = await pe.zeros(4000, "i8")
+        b = await pe.zeros(1)
+        ctx = await pe.Ctx.create()
+        if pe.my_pe() == 0:
+            await pe.put_nbi(a, np.ones(4000, int), 1, ctx=ctx if call == "ctx.quiet" else None)
+            await {
+                "quiet": pe.quiet, "fence": pe.fence, "barrier_all": pe.barrier_all, "ctx.quiet": ctx.quiet,
+                "free": lambda: pe.free(b),
+            }[call]()  # fmt: skip
+        await trio.sleep(1)  # in which it answers nobody
+
+    with pytest.raises(conduit.TimeLimit) as caught:
+        run(main, network="loggp", time_limit=2e-3)
+    name = call if "." in call else f"pe.{call}"
+    assert f" in main: waits for {name}, which rank 1 must bring about, since " in str(caught.value)

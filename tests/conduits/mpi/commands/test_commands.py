@@ -106,6 +106,23 @@ def test_what_is_refused(tmp_path, module, options, match):
         measured(tmp_path, module, **options)
 
 
+def test_the_algorithms_of_mpi_itself_are_there_where_real_mpi_is_asked_for(tmp_path):
+    def program(*specs, text="library"):
+        return coll.program(coll.CollOptions(conduit=specs, sections="A", algorithms=text))
+
+    real = "mpi:credits=4, library=mpi4py"
+    for specs in ((real,), ("mpi", real)):
+        assert program(*specs).views[0].operations == ("Barrier library",)
+    everything = ("Barrier dissemination", "Barrier library", "Barrier tree", "Barrier two-level")
+    assert program(real, text="all").views[0].operations == everything
+    assert program("mpi", text="all").views[0].operations == (everything[0], *everything[2:])
+    others = "give all, or some of dissemination,library,tree,two-level$"
+    with pytest.raises(conduit.BadRequest, match=rf"\A--algorithms 'ring' is not known; {others}"):
+        program("mpi", real, text="ring")
+    with pytest.raises(conduit.BadRequest, match=r"\A--algorithms 'library' is not known; give all, or some of diss"):
+        program("mpi:library=sunmpi")
+
+
 def test_the_parameters_of_logp_are_those_of_their_formulas(tmp_path):
     (run,) = measured(tmp_path, logp, conduit=("mpi:library=sunmpi",), min_size=0, max_size=64, iterations=2)
     found = {(record["operation"], record["bytes"]): record["microseconds"] for record in run["records"]}
