@@ -6,7 +6,7 @@ import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from functools import lru_cache
 from sys import _getframe
-from typing import Any, ClassVar, NoReturn, Protocol
+from typing import Any, ClassVar, NoReturn, Protocol, SupportsIndex
 from zlib import crc32
 
 import attrs
@@ -336,6 +336,17 @@ class Endpoint:
 
     def __repr__(self) -> str:
         return f"<Endpoint of rank {self.rank} of {self.size}>"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Refuse to be copied or pickled, alone or in what holds it.
+
+        Raises:
+            TypeError: always, as Python has it of what cannot be pickled.
+        """
+        raise TypeError(
+            f"cannot pickle or copy {self!r}: it stays on its rank, as layers do and all else that has it; give values "
+            "or arrays in its place"
+        )
 
     def _serve(self, server: Dispatcher) -> None:
         """Take what handles the messages that arrive."""

@@ -9,7 +9,11 @@ from collections.abc import Callable, Iterator
 from itertools import takewhile
 from types import CodeType
 
+import numpy as np
+import trio
+
 from conduit.core import written
+from conduit.core.results import usual_kind
 from conduit.core.steps import steps_of
 from conduit.launch.program_node import ProgramNode, as_called, name_of, program_node
 from conduit.launch.public import layer_classes
@@ -50,6 +54,8 @@ def wrong_count(failed: ProgramNode, name: str) -> str:
 
 def wrong_keyword(failed: ProgramNode, name: str) -> str:
     """Say what a call of this project takes that was given an argument of a name that it has not; "" for others."""
+    if text := _to_nursery(failed, name):
+        return text
     if not isinstance(failed.tree, ast.Call) or (function := failed.function(failed.tree)) is None:
         return ""
     known, all_taken = [], []
@@ -61,7 +67,40 @@ def wrong_keyword(failed: ProgramNode, name: str) -> str:
             all_taken.append(f"*{each.name}")
     takes = ", ".join(all_taken) or "none"
     called = ast.unparse(failed.tree.func)
-    return f"{called} has no argument {name}={like(name, known)}; it takes {takes}" + _TIMEOUT * (name == "timeout")
+    return f"{called} has no argument {name}={like(name, known)}; it takes {takes}" + (
+        _TIMEOUT * (name == "timeout") or _view(failed.tree, function, name)
+    )
+
+
+def _view(call: ast.Call, function: Callable[..., object], name: str) -> str:
+    """Say how bytes that a call gets become elements, where it was given their type; "" for others."""
+    given = [each for each in call.keywords if each.arg == name]
+    if name != "dtype" or not given or "nbytes" not in inspect.signature(function).parameters:
+        return ""
+    if usual_kind(function) is not np.ndarray:
+        return ""
+    rest = ast.Call(call.func, call.args, [each for each in call.keywords if each not in given])
+    return f"; it gives bytes: write `(await {ast.unparse(rest)}).view({ast.unparse(given[0].value)})`"
+
+
+def _to_nursery(failed: ProgramNode, name: str) -> str:
+    """Say how a function is given to a nursery of Trio that hands on no argument of a name; "" for other calls."""
+    match failed.tree.value if isinstance(failed.tree, ast.Await) else failed.tree:
+        case ast.Call(func=ast.Attribute(value=nursery) as start, args=[called, *rest], keywords=named):
+            if not isinstance(failed.value(nursery), trio.Nursery):
+                return ""
+            if name in [each.arg for each in named]:
+                own = [each for each in named if each.arg == "name"]
+                words = [apart(ast.Call(called, rest, [each for each in named if each not in own]))]
+                words += map(ast.unparse, own)
+                return f"Trio hands on no arguments by name: write `{ast.unparse(start)}({', '.join(words)})`"
+            if name == "task_status":
+                words = [ast.unparse(each) for each in (called, *rest, *named)]
+                return (
+                    f"{ast.unparse(start)} is for functions that take `task_status`: write "
+                    f"`{ast.unparse(nursery)}.start_soon({', '.join(words)})`"
+                )
+    return ""
 
 
 def swapped(error: BaseException, ours: Callable[[object], bool]) -> str:

@@ -1306,6 +1306,70 @@ def test_so_is_one_that_is_awaited_where_it_is_given_to_a_nursery(shown, call, a
 
 
 @pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (
+            "n.start_soon(x.put_nb, 1, 0, b'', bulk=True)",
+            "Trio hands on no arguments by name: write `n.start_soon(functools.partial(x.put_nb, 1, 0, b'', "
+            "bulk=True))`",
+        ),
+        (
+            "n.start_soon(once, n=2, name='o')",
+            "Trio hands on no arguments by name: write `n.start_soon(functools.partial(once, n=2), name='o')`",
+        ),
+        (
+            "await n.start(x.barrier)",
+            "n.start is for functions that take `task_status`: write `n.start_soon(x.barrier)`",
+        ),
+        (
+            "await n.start(x.put, 1, 0, b'a')",
+            "n.start is for functions that take `task_status`: write `n.start_soon(x.put, 1, 0, b'a')`",
+        ),
+        (
+            "await n.start(once, 2)",
+            "n.start is for functions that take `task_status`: write `n.start_soon(once, 2)`",
+        ),
+    ],
+)
+def test_what_a_nursery_hands_on_is_told(shown, line, told):
+    before = "async def once(n): return n\n    "
+    lines = shown(f"import trio\n{EXTENDED}{before}async with trio.open_nursery() as n:\n        {line}")
+    assert f"  | {told}" in lines
+    assert f"    |     {line}" in lines
+
+
+def test_a_partial_that_is_given_to_a_nursery_is_not_told_to_be_one(shown):
+    line = "n.start_soon(functools.partial(x.put, 1, 0, b'a', blk=True))"
+    lines = shown(f"import functools, trio\n{EXTENDED}async with trio.open_nursery() as n:\n        {line}")
+    assert "    | TypeError: Extended.put() got an unexpected keyword argument 'blk'" in lines
+    assert not any("write" in each for each in lines)
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (
+            "x.get(1, 0, 8, dtype='f8')",
+            "x.get has no argument dtype=; it takes dest, offset, nbytes, out; it gives bytes: write `(await x.get(1, "
+            "0, 8)).view('f8')`",
+        ),
+        (
+            "x.get(1, 0, nbytes=8, dtype=float)",
+            "x.get has no argument dtype=; it takes dest, offset, nbytes, out; it gives bytes: write `(await x.get(1, "
+            "0, nbytes=8)).view(float)`",
+        ),
+        ("x.get_nb(1, 0, 8, dtype='f8')", "x.get_nb has no argument dtype=; it takes dest, offset, nbytes, out"),
+        (
+            "x.get_value(1, 0, 8, dtype='f8')",
+            "x.get_value has no argument dtype=; it takes dest, offset, nbytes, signed",
+        ),
+    ],
+)
+def test_who_gives_a_type_to_a_get_is_told_of_views(shown, call, told):
+    assert told in shown(f"{EXTENDED}await {call}")
+
+
+@pytest.mark.parametrize(
     ("call", "takes"),
     [
         ("x.put, 1", "x.put takes (dest, offset, data)"),

@@ -1,7 +1,9 @@
 """Arguments of a wrong kind: each is refused at the call with a BadRequest that names it."""
 
+import copy
 import ctypes
 import functools
+import pickle
 import threading
 import warnings
 
@@ -10,6 +12,7 @@ import pytest
 
 import conduit
 from conduit.words import is_a
+from extended import Extended, shmem
 
 OBJECTS = {
     "array": np.array([object()], dtype=object),
@@ -184,6 +187,38 @@ def test_an_argument_that_cannot_be_copied_is_refused_before_anything_runs(place
         conduit.run(main, *args, conduit="loggp")
     assert ran == []
     assert not hasattr(caught.value, "__notes__")
+
+
+STAYS = (
+    "cannot pickle or copy <Endpoint of rank {} of 2>: it stays on its rank, as layers do and all else that has it; "
+    "give values or arrays in its place"
+)
+
+
+@pytest.mark.parametrize("call", [pickle.dumps, copy.deepcopy])
+def test_endpoints_and_what_has_one_are_neither_pickled_nor_copied(on_loggp, call):
+    async def main(ep):
+        x = await Extended.attach(ep)
+        told = []
+        for each in (ep, x, [x], await x.split(0), x.lock("a"), await shmem.attach(ep)):
+            with pytest.raises(TypeError) as caught:
+                call(each)
+            told.append(str(caught.value))
+        return set(told)
+
+    assert on_loggp.run(main).values == [{STAYS.format(rank)} for rank in range(2)]
+
+
+def test_an_endpoint_of_another_job_is_no_argument():
+    async def main(ep, *args):
+        return [ep]
+
+    given = conduit.run(main, conduit="loggp").values[1]
+    with pytest.raises(conduit.BadRequest) as caught:
+        conduit.run(main, 1, given, conduit="loggp")
+    words = "but every rank gets a deep copy of the arguments; pass plain data, and make the rest in main"
+    told = f"run: args[1]=[<Endpoint of rank 1 of 2>] cannot be copied (TypeError: {STAYS.format(1)}), {words}"
+    assert str(caught.value) == told
 
 
 def test_every_rank_gets_a_copy_of_its_own(on_loggp):

@@ -24,6 +24,7 @@ from conduit.launch.polls import polls_of
 from conduit.launch.reports.clocks import looks_at_time
 from conduit.launch.reports.computing import on_loops
 from conduit.launch.reports.folders import is_between, is_library, is_own
+from conduit.launch.reports.not_called import compares_methods
 from conduit.launch.reports.nothing_returned import returns_nothing
 from conduit.launch.reports.own_variables import own_variables, shared_variables
 from conduit.launch.reports.records import (
@@ -40,6 +41,7 @@ _RAN = "its task ran that"
 _A_CALL = "a call that polls"
 _MAY_WAIT = inspect.CO_COROUTINE | inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 _Shared = dict[int, dict[CodeType, list[str]]]
+_Compared = dict[CodeType, list[str]]
 
 
 def describe(task: trio.lowlevel.Task) -> str:
@@ -138,8 +140,9 @@ def gather(
     modules = [_modules(own[id(life)]) for life in lives]
     counts = Counter(each for found in modules for each in found)
     several: _Shared = {each: {} for each, count in counts.items() if count > 1}
+    compared: _Compared = {}
     records = [
-        _rank(number, life, own[id(life)], blamed, interrupted, broken_off, several)
+        _rank(number, life, own[id(life)], blamed, interrupted, broken_off, several, compared)
         for number, life in enumerate(lives)
     ]
     for number, text in _of_others(lives):
@@ -168,6 +171,7 @@ def _rank(
     interrupted: bool,
     broken_off: BrokenOff | None,
     several: _Shared,
+    compared: _Compared,
 ) -> RankRecord:
     rank, stage = life.rank, life.stage
     if stage in (Stage.BEFORE, Stage.STARTING):
@@ -199,6 +203,7 @@ def _rank(
         (
             *told.advice,
             *_of_predicates(own, waits, several),
+            *_of_comparisons(own, compared),
             *(computing if rank.undelivered() else ()),
         ),
         told.noted,
@@ -261,6 +266,18 @@ def _of_predicates(own: Sequence[trio.lowlevel.Task], waits: Mapping[int, Wait],
                 if code not in known:
                     known[code] = shared_variables(inner[-1])
                 found += known[code]
+    return found
+
+
+def _of_comparisons(own: Sequence[trio.lowlevel.Task], known: _Compared) -> list[str]:
+    """Return what to do about methods that functions of tasks compare; `known`: what was said of functions before."""
+    found: list[str] = []
+    for task in own:
+        for frame, _ in tasks.frames(task):
+            if _is_program(frame):
+                if frame.f_code not in known:
+                    known[frame.f_code] = compares_methods(frame)
+                found += known[frame.f_code]
     return found
 
 
