@@ -39,7 +39,15 @@ _conduit_spec() {{
 }}
 
 _conduit_or_spec() {{
-  _conduit_spec || _conduit
+  _conduit_spec && return
+  _conduit
+  local files
+  mapfile -t files < <(compgen -f -- "${{COMP_WORDS[COMP_CWORD]}}")
+  # Where these are what is offered, names with spaces are still whole here, and bash is told what they are.
+  if (( ${{#files[@]}} )) && [[ "${{COMPREPLY[*]}}" == "${{files[*]}}" ]]; then
+    COMPREPLY=("${{files[@]}}")
+    compopt -o filenames 2> /dev/null
+  fi
 }}
 
 complete -F _conduit_or_spec conduit

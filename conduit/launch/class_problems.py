@@ -13,7 +13,7 @@ from conduit.core.arguments import shown
 from conduit.words import is_a
 
 _ATTRIBUTES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "summary": (lambda value: isinstance(value, str), "a str"),
+    "summary": (lambda value: isinstance(value, str) and "\n" not in value, "a str of one line"),
     "simulated": (lambda value: isinstance(value, bool), "True or False"),
     "rank_kind": (lambda value: isinstance(value, RankKind), "a conduit.contract.RankKind"),
     "chooser": (lambda value: isinstance(value, str), "a str, the name of an option"),

@@ -84,6 +84,10 @@ def typed(tmp_path_factory):
     out = io.StringIO()
     with redirect_stdout(out):
         assert call(["completion", "bash"]) == 0
+    folder = tmp_path_factory.mktemp("files")
+    (folder / "programs").mkdir()
+    for name in ("my prog.py", "programs/heat.py", "ring.py"):
+        (folder / name).touch()
     script = tmp_path_factory.mktemp("bash") / "completion"
     script.write_text(out.getvalue() + """conduit() { printf '<%s>' "$@"; exit; }\nPS1='ready'\n""")
 
@@ -92,7 +96,8 @@ def typed(tmp_path_factory):
         with os.fdopen(outer, "r+b", buffering=0) as terminal:
             shell = subprocess.Popen(
                 [bash, "--noprofile", "--rcfile", str(script), "-i"],
-                stdin=inner, stdout=inner, stderr=inner, start_new_session=True, env={**os.environ, "TERM": "dumb"},
+                stdin=inner, stdout=inner, stderr=inner, start_new_session=True, cwd=folder,
+                env={**os.environ, "TERM": "dumb"},
             )  # fmt: skip
             os.close(inner)
             shown = b""
@@ -128,6 +133,18 @@ def typed(tmp_path_factory):
 )
 def test_bash_completes_options_in_a_spec(typed, typing, expected):
     """It takes `:` and `=` for ends of words, so that only an interactive one shows what it makes of them."""
+    assert typed(f"conduit {typing}") == expected
+
+
+@pytest.mark.parametrize(
+    ("typing", "expected"),
+    [
+        ("run r\t\n", ["run", "ring.py"]),
+        ("run my\t\n", ["run", "my prog.py"]),
+        ("run pro\the\t\n", ["run", "programs/heat.py"]),
+    ],
+)
+def test_bash_completes_files_whose_names_have_spaces_and_goes_on_into_folders(typed, typing, expected):
     assert typed(f"conduit {typing}") == expected
 
 

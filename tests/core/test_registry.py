@@ -283,6 +283,10 @@ class InWords(Toy):
     auxiliary = "1M"
 
 
+class Talkative(Toy):
+    summary = 7
+
+
 class Alone(Toy):
     def __init__(self):
         super().__init__()
@@ -340,6 +344,7 @@ class Forgetful(Toy):
         (Lax, "its constants have 5, which is no conduit.contract.Constant"),
         (CommaForgotten, f"its constants are {RATE!r}; write a tuple, of one Constant `(Constant(...),)`"),
         (Nothing, "its constants are None; write a tuple, of one Constant `(Constant(...),)`"),
+        (Talkative, "its summary = 7 is an int; write a str of one line"),
         (InWords, "its auxiliary = '1M' is a str; write an int, bytes"),
         (
             Alone,

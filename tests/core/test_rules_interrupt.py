@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import weakref
+from typing import NamedTuple
 
 import pytest
 import trio
@@ -877,3 +878,24 @@ def test_an_interrupt_inside_a_library_is_told_with_the_line_of_the_program():
     first = found.value.__notes__[0].partition("\n")[0]
     line = main.__code__.co_firstlineno + 2
     assert first.endswith(f"(what ran was {__file__}:{line} in main, in heapq)")
+
+
+def test_an_interrupt_where_a_named_tuple_is_made_is_told_with_the_line_that_makes_it(monkeypatch):
+    """Python makes it in a lambda without a file, of which nothing is known."""
+
+    class Pair(NamedTuple):
+        one: int
+        other: int
+
+    interrupt = compile("lambda kind, values: raise_signal(SIGINT)", conduit.__file__, "eval")  # no line of a program
+    monkeypatch.setitem(Pair.__new__.__globals__, "_tuple_new", eval(interrupt, vars(signal).copy()))
+
+    async def main(ep):
+        await ep.attach()
+        Pair(1, 2)
+
+    with pytest.raises(KeyboardInterrupt) as found:
+        conduit.run(main, ranks=1, conduit="loggp")
+    first = found.value.__notes__[0].partition("\n")[0]
+    line = main.__code__.co_firstlineno + 2
+    assert first.endswith(f"(what ran was {__file__}:{line} in main)")

@@ -103,7 +103,7 @@ def broken_off(error: BaseException, loop: str) -> BrokenOff | None:
 
 def _line_that_ran(error: BaseException) -> str:
     """Return the innermost line of a program that an interrupt has come to, with the library that it was in, if any."""
-    steps = [step for step in steps_of(error) if not is_own(step.tb_frame.f_code.co_filename)]
+    steps = [step for step in steps_of(error) if not _has_no_line(step.tb_frame)]
     own = [number for number, step in enumerate(steps) if not is_library(step.tb_frame.f_code.co_filename)]
     if not steps:
         return ""
@@ -111,6 +111,11 @@ def _line_that_ran(error: BaseException) -> str:
     code, inside = steps[last].tb_frame.f_code, steps[last + 1 :]
     line = f"{code.co_filename}:{steps[last].tb_lineno} in {code.co_name}"
     return f"{line}, in {_package(inside[0].tb_frame)}" if inside else line
+
+
+def _has_no_line(frame: FrameType) -> bool:
+    """Say whether no line of a frame says anything to the author of a program: so Python makes named tuples, too."""
+    return is_own(frame.f_code.co_filename) or str(frame.f_globals.get("__name__")).startswith("namedtuple_")
 
 
 def _package(frame: FrameType) -> str:
