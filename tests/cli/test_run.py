@@ -503,7 +503,7 @@ def test_a_warning_of_many_ranks_is_said_once(run):
         ("x = 1", "program.py defines no `async def main(ep, *args)`; give it one"),
         (
             "async def Main(ep): pass",
-            "program.py defines no `async def main(ep, *args)` (did you mean Main?); give it one",
+            "program.py defines no `async def main(ep, *args)` (did you mean Main\\?\\); give it one",
         ),
         ("def main(ep): pass", "main of .*program.py is an ordinary function; write `async def main(ep, *args)`"),
         ("class main: pass", "main of .*program.py is a class; write `async def main(ep, *args)`"),
