@@ -352,8 +352,10 @@ def _in_a_line(error: BaseException) -> str:
     match error:
         case KeyboardInterrupt():
             return "interrupted"
+        case _ExitOfProcesses(last_words=str(code)) if code:
+            return _exit_in_a_line(code)
         case SystemExit(code=code):
-            return _exit_in_a_line(getattr(error, "last_words", "") or code)
+            return _exit_in_a_line(code)
         case BadRequest() | UnknownConduit() if not getattr(error, "__notes__", ()):
             return ""
     first = next(iter(str(error).splitlines()), "")

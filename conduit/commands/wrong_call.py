@@ -1,7 +1,7 @@
 """What a user is told where the command line cannot take a word: the command, the word, what to do."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 from shlex import join
 from typing import Any, Literal, get_args, get_origin
@@ -69,8 +69,7 @@ def explain(name: str, error: CycloptsError) -> str:
 def _without_option(error: UnknownOptionError) -> str:
     """Return the call without `--conduit`, "" where it has none."""
     given = list(error.root_input_tokens or [])
-    named = [each.removeprefix("--conduit=") for each in given if each.startswith("--conduit=")]
-    named += [next_ for each, next_ in pairwise(given) if each == "--conduit"]
+    named = _conduits(given)
     words = [word.removeprefix("--conduit=") for word in given if word != "--conduit"]
     if named and given[0] in _OF_ONE:  # of two conduits the one that the option names is meant
         words = [word for word in words if word in named or word.partition(":")[0] not in installed(CONDUITS)]
@@ -143,10 +142,14 @@ def _of_a_conduit(word: str, error: UnknownOptionError) -> tuple[str, str] | Non
     name = option.removeprefix("--").replace("-", "_")
     after = words[words.index(word) + 1] if word in words else ""
     text = value if equals else after if after and not after.startswith("-") else "VALUE"
-    given = [each.removeprefix("--conduit=") for each in words if each.startswith("--conduit=")]
-    given += [next_ for each, next_ in pairwise(words) if each == "--conduit"]
-    who, written = in_spec(name, text, (given or ["sci"])[0], available())
+    who, written = in_spec(name, text, (_conduits(words) or ["sci"])[0], available())
     return (f"{option} is an option of {who}", f"write --conduit {written}") if who else None
+
+
+def _conduits(words: Sequence[str]) -> list[str]:
+    """Return the specs that `--conduit` gives in the words of a call, those behind `=` first."""
+    joined = [each.removeprefix("--conduit=") for each in words if each.startswith("--conduit=")]
+    return joined + [after for each, after in pairwise(words) if each == "--conduit"]
 
 
 def _option_for(error: UnusedCliTokensError, word: str) -> str:

@@ -24,18 +24,25 @@ def test_commands_and_options_are_in_it(command, shell):
 
 
 @pytest.fixture(scope="module")
-def complete():
-    """Return what bash completes a line to, the last word of which is being typed."""
-    bash = shutil.which("bash")
-    if bash is None:
+def bash():
+    """Return where bash is, and the script that makes it complete."""
+    found = shutil.which("bash")
+    if found is None:
         pytest.skip("there is no bash here")
     out = io.StringIO()
     with redirect_stdout(out):
         assert call(["completion", "bash"]) == 0
+    return found, out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def complete(bash):
+    """Return what bash completes a line to, the last word of which is being typed."""
+    path, script = bash
 
     def completed(*words):
         asked = 'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _conduit; printf "%s\\n" "${COMPREPLY[@]}"'
-        line = [bash, "-c", f"{out.getvalue()}\n{asked}", "bash", "conduit", *words]
+        line = [path, "-c", f"{script}\n{asked}", "bash", "conduit", *words]
         return subprocess.run(line, capture_output=True, text=True, check=True).stdout.split()
 
     return completed
@@ -76,26 +83,21 @@ def test_bash_completes(complete, words, expected):
 
 
 @pytest.fixture(scope="module")
-def typed(tmp_path_factory):
+def typed(bash, tmp_path_factory):
     """Return the words that a command gets of what is typed to an interactive bash, tabs and all."""
-    bash = shutil.which("bash")
-    if bash is None:
-        pytest.skip("there is no bash here")
-    out = io.StringIO()
-    with redirect_stdout(out):
-        assert call(["completion", "bash"]) == 0
+    path, completing = bash
     folder = tmp_path_factory.mktemp("files")
     (folder / "programs").mkdir()
     for name in ("my prog.py", "programs/heat.py", "ring.py"):
         (folder / name).touch()
     script = tmp_path_factory.mktemp("bash") / "completion"
-    script.write_text(out.getvalue() + """conduit() { printf '<%s>' "$@"; exit; }\nPS1='ready'\n""")
+    script.write_text(completing + """conduit() { printf '<%s>' "$@"; exit; }\nPS1='ready'\n""")
 
     def words(line):
         outer, inner = pty.openpty()
         with os.fdopen(outer, "r+b", buffering=0) as terminal:
             shell = subprocess.Popen(
-                [bash, "--noprofile", "--rcfile", str(script), "-i"],
+                [path, "--noprofile", "--rcfile", str(script), "-i"],
                 stdin=inner, stdout=inner, stderr=inner, start_new_session=True, cwd=folder,
                 env={**os.environ, "TERM": "dumb"},
             )  # fmt: skip

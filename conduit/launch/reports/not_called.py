@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import ast
 import inspect
+from collections.abc import Mapping
 from types import FrameType
 
 from conduit.core import written
+from conduit.launch.reports.static_values import static_value
 
 
 def compares_methods(frame: FrameType) -> list[str]:
@@ -18,14 +20,14 @@ def compares_methods(frame: FrameType) -> list[str]:
     Args:
         frame: of the function.
     """
-    code = frame.f_code
+    code, names = frame.f_code, {**frame.f_globals, **frame.f_locals}
     lines = {line for _, _, line in code.co_lines() if line is not None}
     found = []
     for node in written.nodes(code):
         match node:
             case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq()], comparators=[right]) if node.lineno in lines:
                 for method, other in ((left, right), (right, left)):
-                    if _is_plain(other, frame) and _is_method(method, frame):
+                    if _is_plain(other, names) and _is_method(method, names):
                         where, text = written.at(code.co_filename, node.lineno), ast.unparse(method)
                         found.append(
                             f"{where} compares {text}, a method, which equals nothing else: call it, `{text}()`"
@@ -33,27 +35,13 @@ def compares_methods(frame: FrameType) -> list[str]:
     return found
 
 
-def _named(node: ast.Name, frame: FrameType) -> object:
-    return frame.f_locals.get(node.id, frame.f_globals.get(node.id))
-
-
-def _is_plain(node: ast.expr, frame: FrameType) -> bool:
+def _is_plain(node: ast.expr, names: Mapping[str, object]) -> bool:
     """Say whether an expression is a number or a text, or a variable that has one."""
     if isinstance(node, ast.Name):
-        return isinstance(_named(node, frame), int | float | str)
+        return isinstance(static_value(node, names), int | float | str)
     return isinstance(node, ast.Constant | ast.BinOp | ast.UnaryOp) and ast.unparse(node) != "None"
 
 
-def _is_method(node: ast.expr, frame: FrameType) -> bool:
+def _is_method(node: ast.expr, names: Mapping[str, object]) -> bool:
     """Say whether an expression is a method of what a variable has."""
-    return isinstance(node, ast.Attribute) and inspect.isroutine(_static(node, frame))
-
-
-def _static(node: ast.expr, frame: FrameType) -> object:
-    """Return what a name stands for, or an attribute, for which no code of the program's is run; None if unknown."""
-    match node:
-        case ast.Name():
-            return _named(node, frame)
-        case ast.Attribute(value=owner, attr=name):
-            return inspect.getattr_static(_static(owner, frame), name, None)
-    return None
+    return isinstance(node, ast.Attribute) and inspect.isroutine(static_value(node, names))

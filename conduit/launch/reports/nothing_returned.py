@@ -15,6 +15,7 @@ from types import CellType, CodeType, FrameType, FunctionType, MethodType
 from typing import NamedTuple
 
 from conduit.core import written
+from conduit.launch.reports.static_values import static_value
 
 _CHANGES: dict[type, tuple[str, ...]] = {
     list: ("append", "clear", "extend", "insert", "remove", "reverse", "sort"),
@@ -84,7 +85,7 @@ def _predicate(frame: FrameType) -> _Predicate | None:
         case [ast.Lambda() as inline]:
             return _Predicate(inline, frame.f_code.co_filename, names)
         case [ast.Name() | ast.Attribute() as named]:
-            return _of_function(_value(named, names))
+            return _of_function(static_value(named, names))
     return None
 
 
@@ -124,19 +125,9 @@ def _is_of(node: ast.AST, code: CodeType) -> bool:
     return False
 
 
-def _value(node: ast.AST, names: Mapping[str, object]) -> object:
-    """Return what a name stands for, or an attribute, for which no code of the program's is run; None if unknown."""
-    match node:
-        case ast.Name(id=name):
-            return names.get(name)
-        case ast.Attribute(value=owner, attr=name):
-            return inspect.getattr_static(_value(owner, names), name, None)
-    return None
-
-
 def _container(node: ast.expr, names: Mapping[str, object]) -> type | None:
     """Return the class of one of Python's own containers, None for everything else."""
-    kind = type(_value(node, names))
+    kind = type(static_value(node, names))
     return kind if kind in _CHANGES else None
 
 
@@ -166,7 +157,7 @@ def _is_nothing(node: ast.expr | None, names: Mapping[str, object], *, deep: boo
         case ast.Call(func=ast.Attribute(value=owner, attr=name)) if kind := _container(owner, names):
             return name in _CHANGES[kind]
         case ast.Call(func=ast.Name() | ast.Attribute() as called):
-            function = _value(called, names)
+            function = static_value(called, names)
             found = _of_function(function) if deep else None
             if found is not None:
                 return all(_is_nothing(each, found.names, deep=False) for each in _given(found.tree))
