@@ -740,8 +740,17 @@ LINES = {
     SHMEM + "with await pe.Lock():\n        pass": ("to enter it may take time: write `async with await pe.Lock():`"),
     UPC + "MYTHREAD": "MYTHREAD is of t: write `t.MYTHREAD`",
     UPC + "from extended import Extended\n    await Extended.attach(t)": (
-        "conduit.errors.BadRequest: Extended.attach: ep is a Thread, which has the extended layer: write its "
-        "`.extended`, as `x = t.extended`"
+        "conduit.errors.BadRequest: Extended.attach: ep is a Thread, which has the extended layer: write "
+        "`x = t.extended`"
+    ),
+    UPC + "from extended import Extended\n    def here(thread): return Extended.attach(thread)\n    await here(t)": (
+        "conduit.errors.BadRequest: Extended.attach: ep is a Thread, which has the extended layer: write `x = thread.extended`"
+    ),
+    SHMEM + "from extended import Extended\n    await Extended.attach(pe)": (
+        "conduit.errors.BadRequest: Extended.attach: ep is a PE, which has the extended layer: write `x = pe.extended`"
+    ),
+    SHMEM + "from extended import Extended\n    kept = [pe]\n    del pe\n    await Extended.attach(kept[0])": (
+        "conduit.errors.BadRequest: Extended.attach: ep is a PE, which has the extended layer: write `x = pe.extended`"
     ),
     UPC + "upc_forall": "upc_forall is t.forall here: write `t.forall(...)`",
     EXTENDED + "await gasnet_barrier_notify(1)": (
