@@ -744,7 +744,8 @@ LINES = {
         "`x = t.extended`"
     ),
     UPC + "from extended import Extended\n    def here(thread): return Extended.attach(thread)\n    await here(t)": (
-        "conduit.errors.BadRequest: Extended.attach: ep is a Thread, which has the extended layer: write `x = thread.extended`"
+        "conduit.errors.BadRequest: Extended.attach: ep is a Thread, which has the extended layer: write "
+        "`x = thread.extended`"
     ),
     SHMEM + "from extended import Extended\n    await Extended.attach(pe)": (
         "conduit.errors.BadRequest: Extended.attach: ep is a PE, which has the extended layer: write `x = pe.extended`"
