@@ -792,7 +792,41 @@ LINES = {
         "Extended has put: `from extended import Extended`, then `x = await Extended.attach(ep)` and `await x.put(...)`"
     ),
     CORE + "x = await Extended.attach(ep)": "write `from extended import Extended` at the top",
-    CORE + "MPI.COMM_WORLD": "write `from conduits.mpi import MPI` at the top",
+    # Names of UPC, UPC++ and MPI where these are not at hand.
+    UPC + "await t.all_reduce(a, a, UPC_ADD)": "operations are words here: write op='sum'",
+    UPC + "t.UPC_MULT": "Thread has no UPC_MULT; operations are words here: write op='prod'",
+    UPC + "from extended import upc\n    upc.UPC_ADD": "operations are words here: write op='sum'",
+    UPC + "UPC_LOGAND": "operations without a word are functions: write op=numpy.logical_and",
+    UPC + "UPC_IN_ALLSYNC | UPC_OUT_ALLSYNC": "leave it out: collectives have UPC_IN_ALLSYNC | UPC_OUT_ALLSYNC",
+    UPC + "upc_affinitysize(a, 8, 0)": "write `a.local.nbytes`, of a shared array `a`: the bytes on this thread",
+    UPC + "import upcxx": "there is no upcxx here: write `from extended import upc`",
+    UPC + "from upcxx import rput": "there is no upcxx here: write `from extended import upc`",
+    UPC + "upcxx.rput(3, a)": "write `a[i] = value`, of a shared array `a`",
+    UPC + "upcxx.barrier()": "upcxx.barrier is t.barrier here: write `await t.barrier()`",
+    UPC + "from extended import upc\n    upc.rput(3, a)": "write `a[i] = value`, of a shared array `a`",
+    UPC + "MPI_COMM_WORLD": "a program has all threads: write `t.MYTHREAD`, `t.THREADS`, `await t.barrier()`",
+    UPC + "MPI.COMM_WORLD": "a program has all threads: write `t.MYTHREAD`, `t.THREADS`, `await t.barrier()`",
+    UPC + "MPI.SUM": "write `from conduits.mpi import MPI` at the top",
+    SHMEM + "MPI.COMM_WORLD": "write `pe.my_pe()` and `pe.n_pes()`; the team of all PEs is `pe.TEAM_WORLD`",
+    SHMEM + "MPI_COMM_WORLD": "write `pe.my_pe()` and `pe.n_pes()`; the team of all PEs is `pe.TEAM_WORLD`",
+    EXTENDED + "MPI.COMM_WORLD": (
+        "`x` itself is the team of all ranks: write `x.rank`, `x.size`, `await x.barrier()`; if this is a program of "
+        'mpi, put `api = "mpi"` at its top'
+    ),
+    EXTENDED + "x.COMM_WORLD": (
+        "Extended has no COMM_WORLD; `x` itself is the team of all ranks: write `x.rank`, `x.size`, `await x.barrier()`"
+    ),
+    EXTENDED + "await x.all_reduce(3, UPC_ADD)": "operations are words here: write op='sum'",
+    EXTENDED + "await x.all_reduce(3, MPI_SUM)": "operations are words here: write op='sum'",
+    EXTENDED + "upcxx.rpc(1, print)": (
+        "write a handler, `await ep.attach(f)`, and `await ep.request_short(dest, f, *args)`; if this is a program of "
+        'upc, put `api = "upc"` at its top'
+    ),
+    MPI + "MPI_COMM_WORLD": "write `comm`, as main is given it, or `MPI.COMM_WORLD`",
+    CORE + "MPI_COMM_WORLD": "write `ep.rank` and `ep.size`",
+    CORE + "MPI.COMM_WORLD": (
+        'write `ep.rank` and `ep.size`; if this is a program of mpi, put `api = "mpi"` at its top'
+    ),
     CORE + "upc.barrier()": "write `from extended import upc` at the top",
     CORE + "conduit.current()": "write `import conduit` at the top",
     CORE + "ep.segment[:4].view('i8')": (

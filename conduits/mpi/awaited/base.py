@@ -90,6 +90,7 @@ class CommBase:
     _instead: ClassVar = {
         **dict.fromkeys(("my_rank", "me"), "write `comm.rank`"),
         **dict.fromkeys(("nprocs", "num_ranks"), "write `comm.size`"),
+        "COMM_WORLD": "write `comm`, as main is given it, or `MPI.COMM_WORLD`",
         **dict.fromkeys(("Wtime", "now"), "write `MPI.Wtime()`"),
         **dict.fromkeys(
             ("ep", "poll", "segment"), "the rank's endpoint is `conduit.current()`, after `import conduit`"
