@@ -1234,6 +1234,52 @@ def test_what_is_written_for_gather_awaits_calls_that_were_made_before(command, 
     assert command("run", "prog.py", "--conduit", "loggp").status == 0
 
 
+FOREIGN_WORDS = "programs run on Trio, where nothing of asyncio works: write "
+COMPLETED = {
+    "x.barrier()": "`await x.barrier()`, and nothing else: main runs already",
+    "one(ep)": "`await one(ep)`, and nothing else: main runs already",
+    "x.barrier": "`await x.barrier(...)`, and nothing else: main runs already",
+    "asyncio.wait_for(x.barrier(), 1)": WITHIN.removeprefix(FOREIGN_WORDS),
+}
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("given", COMPLETED)
+@pytest.mark.parametrize("loop", ["asyncio.get_event_loop()", "loop"])
+def test_what_a_program_gives_to_a_loop_of_asyncio_it_is_told_to_await(shown, given, loop):
+    kept = asyncio.new_event_loop()  # as above
+    asyncio.set_event_loop(kept)
+    try:
+        lines = shown(
+            "import asyncio\nasync def one(ep): await ep.poll()\n" + EXTENDED + "loop = asyncio.get_event_loop()\n    "
+            f"v = {loop}.run_until_complete({given})"
+        )
+        assert FOREIGN_WORDS + COMPLETED[given] in lines
+        assert not [each for each in lines if "never awaited" in each], "one advice, and no other beside it"
+    finally:
+        asyncio.set_event_loop(None)
+        kept.close()
+        gc.collect()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_plain_function_that_gives_a_call_to_a_loop_of_asyncio_leaves_it_to_main(shown):
+    kept = asyncio.new_event_loop()  # as above
+    asyncio.set_event_loop(kept)
+    try:
+        lines = shown(
+            "import asyncio\ndef meet(x): asyncio.get_event_loop().run_until_complete(x.barrier())\n"
+            + EXTENDED
+            + "meet(x)"
+        )
+        said = "`await x.barrier()` in main: meet is a plain function, which cannot wait"
+        assert FOREIGN_WORDS + said in lines
+    finally:
+        asyncio.set_event_loop(None)
+        kept.close()
+        gc.collect()
+
+
 @pytest.mark.parametrize("call", ["asyncio.run(ep.poll())", "asyncio.run(ep.request_short(1 - ep.rank, h, 1))"])
 def test_asyncio_run_in_a_program_is_told_with_its_line_and_nothing_behind(tmp_path, call):
     (tmp_path / "prog.py").write_text(CORE + call)
