@@ -30,6 +30,7 @@ from extended.locks import Lock, Locks
 from extended.native import NativeAtomics
 from extended.numpy_warnings import let_raise
 from extended.of_others import OF_OTHERS
+from extended.program_lines import name_here
 from extended.putget import PutGet
 from extended.teams import SharedParts, Team
 from extended.transfers import Transfers
@@ -138,8 +139,9 @@ def _for_attach(cls: type[Extended], ep: object) -> None:
                 f"ep.attach({name})`"
             )
     if not isinstance(ep, conduit.Endpoint):
+        called = name_here(ep) or getattr(type(ep), "_called", "t")
         remedy = (
-            ", which has the extended layer: write its `.extended`, as `x = t.extended`"
+            f", which has the extended layer: write `x = {called}.extended`"
             if isinstance(inspect.getattr_static(ep, "extended", None), Extended)
             else "; give the endpoint that `async def main(ep)` is called with, in a program without `api = ...`"
         )

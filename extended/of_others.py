@@ -5,7 +5,38 @@ _TYPES = ("I32", "U32", "I64", "U64", "FLT", "DBL", "I", "U")  # the last two: h
 _HANDLE = "write `h = await x.{0}_nb({1})`, then `await h`"
 _UNLOCK = "write `await x.lock(name).release()`, or `async with x.lock(name):` around what it is held for"
 
+OPERATIONS = {
+    **{
+        name: f"operations are words here: write op={word!r}"
+        for word, names in {
+            "sum": ("UPC_ADD", "MPI_SUM"),
+            "prod": ("UPC_MULT", "MPI_PROD"),
+            "min": ("UPC_MIN", "MPI_MIN"),
+            "max": ("UPC_MAX", "MPI_MAX"),
+            "and": ("UPC_AND", "MPI_BAND"),
+            "or": ("UPC_OR", "MPI_BOR"),
+            "xor": ("UPC_XOR", "MPI_BXOR"),
+        }.items()
+        for name in names
+    },
+    **{
+        name: f"operations without a word are functions: write op=numpy.{function}"
+        for function, names in {
+            "logical_and": ("UPC_LOGAND", "MPI_LAND"),
+            "logical_or": ("UPC_LOGOR", "MPI_LOR"),
+            "logical_xor": ("MPI_LXOR",),
+        }.items()
+        for name in names
+    },
+    **dict.fromkeys(
+        ("UPC_FUNC", "UPC_NONCOMM_FUNC"),
+        "write the function itself, op=f, which combines two arrays, element by element",
+    ),
+}
+"""Operations of reductions, as UPC and MPI name them."""
+
 _COLLECTIVES = {
+    **OPERATIONS,
     **dict.fromkeys(("reduce None", "gather None"), "the root alone is given the result"),
     "bcast": "write `await x.broadcast(array, root)`",
     **dict.fromkeys(("ibcast", "Coll_BroadcastNB"), _HANDLE.format("broadcast", "array, root")),
@@ -50,6 +81,7 @@ _COLLECTIVES = {
 
 OF_TEAMS = {
     **_COLLECTIVES,
+    "COMM_WORLD": "the team of all ranks is what `await Extended.attach(ep)` gives",
     **dict.fromkeys(("free", "comm_free", "disconnect", "delete", "close"), "write `await x.destroy()`"),
     **dict.fromkeys(
         ("rank_to_job", "to_job", "world_rank", "global_rank", "translate_ranks"), "write `x.job_rank(rank)`"
@@ -72,6 +104,7 @@ OF_OTHERS = {
         "write `await x.get(dest, offset, nbytes)`, or let a handler take what is sent, and "
         "`await x.ep.block_until(predicate)`",
     ),
+    "COMM_WORLD": "`x` itself is the team of all ranks: write `x.rank`, `x.size`, `await x.barrier()`",
     **dict.fromkeys(("team", "comm"), "write `await x.split(color)` for a team, and `x` itself for that of all"),
     **dict.fromkeys(
         ("fence", "quiet", "flush", "win_flush", "win_flush_all"),

@@ -27,12 +27,21 @@ _COMMANDS, _SUITE = "extended.commands.", ".conformance."  # programs, although 
 
 def program_line() -> SourceLine:
     """Return file and number of the program's line that is running: the innermost that is not the layers' or core's."""
+    frame = _program_frame()
+    return ("an unknown line", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def name_here(value: object) -> str:
+    """Return what the function of the program that is running calls an object, "" where it is in no variable there."""
+    frame = _program_frame()
+    return "" if frame is None else next((name for name, here in frame.f_locals.items() if here is value), "")
+
+
+def _program_frame() -> FrameType | None:
     frame = inspect.currentframe()
-    while frame is not None:
-        if not _is_layers(frame):
-            return frame.f_code.co_filename, frame.f_lineno
+    while frame is not None and _is_layers(frame):
         frame = frame.f_back
-    return "an unknown line", 0
+    return frame
 
 
 def made_here(call: str) -> str:

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import copy
+from typing import ClassVar, NoReturn, SupportsIndex
 
 import conduit
 from extended.checks import shown
+
+
+def refuse_copy(ep: conduit.Endpoint) -> NoReturn:
+    """Refuse to copy or to pickle what has an endpoint, in the endpoint's own words.
+
+    Raises:
+        TypeError: always.
+    """
+    copy.copy(ep)
+    raise AssertionError("an endpoint was copied")
 
 
 class Sealed:
@@ -14,6 +25,7 @@ class Sealed:
     A call that is overwritten in silence would fail much later, as an int that cannot be called.
     """
 
+    ep: conduit.Endpoint
     _called: ClassVar[str]
     _values: ClassVar[frozenset[str]]
     """Public attributes that are set as it is made, and not any more."""
@@ -31,3 +43,11 @@ class Sealed:
                 "in a variable"
             )
         object.__setattr__(self, name, value)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Refuse to be copied or pickled, as the endpoint is.
+
+        Raises:
+            TypeError: always.
+        """
+        refuse_copy(self.ep)

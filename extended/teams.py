@@ -21,11 +21,12 @@ from extended.collectives.calls import Collectives
 from extended.collectives.operands import ResultBuffer, as_bytes
 from extended.of_others import OF_TEAMS
 from extended.program_lines import program_line
+from extended.sealed import refuse_copy
 from extended.topology import topology
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
-    from typing import Any, SupportsIndex
+    from typing import Any, NoReturn, SupportsIndex
 
     from conduit import Endpoint
     from extended.barrier import Barrier, Barriers
@@ -140,6 +141,14 @@ class Team(Collectives):
         if self._destroyed:
             return f"<{type(self).__name__}, destroyed>"
         return f"<{type(self).__name__} of {many(len(self._members), 'rank')}, here rank {self._rank}>"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Refuse to be copied or pickled, as the endpoint is.
+
+        Raises:
+            TypeError: always.
+        """
+        refuse_copy(self.ep)
 
     # ---------------------------------------------------------------------------------------------------------- ranks
 

@@ -137,6 +137,7 @@ class Endpoint:
             ),
             "write `ep.size`",
         ),
+        "COMM_WORLD": "write `ep.rank` and `ep.size`",
         **dict.fromkeys(("wtime", "time", "clock", "ticks_now"), "write `ep.now`"),
         **dict.fromkeys(("ticks", "timer", "timestamp"), "write `ep.now`, in seconds"),
         **dict.fromkeys(("node", "node_id", "host_id", "hostname"), "write `ep.host`: the index of this rank's host"),
@@ -187,7 +188,7 @@ class Endpoint:
         ),
         **dict.fromkeys(("wait_until", "blockuntil"), "write `await ep.block_until(predicate)`"),
         "sleep": "write `await ep.compute(seconds)`",
-        **dict.fromkeys(("AMPoll", "probe", "iprobe"), "write `await ep.poll()`"),
+        **dict.fromkeys(("AMPoll", "probe", "iprobe", "progress"), "write `await ep.poll()`"),
         **dict.fromkeys(("AMGetMsgSource", "source", "get_source"), "write `token.rank`, in a handler"),
         **dict.fromkeys(
             ("AMRequestShort", "send_short", "am_short"),

@@ -18,14 +18,17 @@ _SERVE = "from conduit.launch.fresh import serve; serve()"
 def call_fresh(function: Callable[..., T], *args: Any) -> T:
     """Call a function of a module in a new process that finds the same modules, and return what it returns.
 
+    In Python's development mode (`python -X dev`) that process is in it too.
+
     Raises:
         Exception: what it raises.
         ConduitError: the process ended without an answer.
     """
+    mode = ["-X", "dev"] if sys.flags.dev_mode else []
     call = pickle.dumps((sys.path, pickle.dumps((function, args))))
     # In a session of its own, so that Ctrl-C is this process's alone, which then ends the other one.
     done = subprocess.run(
-        [sys.executable, "-c", _SERVE], input=call, stdout=subprocess.PIPE, check=False, start_new_session=True
+        [sys.executable, *mode, "-c", _SERVE], input=call, stdout=subprocess.PIPE, check=False, start_new_session=True
     )
     if not done.stdout:
         raise ConduitError(f"the process that was to do it ended with status {done.returncode}, and said no more")

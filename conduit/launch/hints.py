@@ -36,6 +36,7 @@ from conduit.launch.public import is_ours, public_modules
 from conduit.launch.reports.folders import is_of_project, is_own
 from conduit.launch.reports.own_variables import enclosing
 from conduit.launch.timeouts import too_slow
+from conduit.launch.until_complete import completed
 from conduit.launch.wrong_names import of_attribute, of_bare_name, of_import, of_no_module
 from conduit.words import ANOTHER_RUN, FOREIGN
 
@@ -144,6 +145,8 @@ def _asyncio(error: BaseException) -> str:
         return _ASYNCIO + begun
     if failed is not None and (begun := begins_program(failed, error)):
         return begun
+    if until := completed(error, is_ours, _of_asyncio, _OTHERWISE):
+        return _ASYNCIO + until
     words = []
     for step in steps_of(error):
         if _of_asyncio(step.tb_frame.f_code.co_filename):

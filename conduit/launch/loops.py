@@ -12,7 +12,7 @@ from conduit.core import written
 from conduit.core.handlers import WAITS
 from conduit.core.steps import steps_of
 from conduit.launch.polls import polls_of
-from conduit.launch.reports.folders import is_library, is_own
+from conduit.launch.reports.folders import is_library, is_made, is_own
 
 _IN_A_LOOP = "the loop at {}:{} has no `await`, and without one no handler runs: write `{}` in it, or `{}` in its place"
 _IN_A_HANDLER = (
@@ -29,7 +29,7 @@ def program_frame(frame: FrameType | None) -> FrameType | None:
     A program that asks a property, or calls what never waits, runs itself meanwhile.
     """
     asked = False
-    while frame is not None and (_is_asked(frame) or is_library(frame.f_code.co_filename)):
+    while frame is not None and (_is_asked(frame) or is_library(frame.f_code.co_filename) or is_made(frame)):
         asked = asked or is_own(frame.f_code.co_filename)
         frame = frame.f_back
     if frame is None or is_own(frame.f_code.co_filename):
@@ -78,7 +78,7 @@ def _outwards(frame: FrameType | None) -> Iterator[tuple[FrameType, int]]:
 def _is_no_program(step: tuple[FrameType, int]) -> bool:
     """Say whether a frame is none of a program, nor of a call that a program awaits."""
     frame, _ = step
-    return _is_asked(frame) or is_library(frame.f_code.co_filename)
+    return _is_asked(frame) or is_library(frame.f_code.co_filename) or is_made(frame)
 
 
 def _endless(steps: Iterable[tuple[FrameType, int]]) -> str:

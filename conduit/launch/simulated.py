@@ -51,7 +51,8 @@ class SimulatedJob:
         tickets: the order of events at one instant (`conduit.sim.Kernel`).
         kernel: of which class its time is, if of another than is right for `listener`.
 
-    In Python's development mode (`python -X dev`) the kernel refuses times that cannot be, for who writes a conduit.
+    In Python's development mode (`python -X dev`) the kernel refuses times that cannot be, for who writes a conduit,
+    unless it is of a class that was given.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class SimulatedJob:
         kernel: type[Kernel] = Kernel,
     ) -> None:
         inline = bool(getattr(spec.options, "inline", True))
-        if listener is None and not sys.flags.dev_mode:
+        if listener is None and (kernel is not Kernel or not sys.flags.dev_mode):
             self.kernel = kernel(setup.seed, inline=inline, tickets=tickets)
         else:
             told = nobody if listener is None else listener

@@ -19,6 +19,7 @@ from conduit.core.endpoint import Endpoint
 from conduit.core.steps import steps_of
 from conduit.launch.front_ends import (
     front_packages,
+    fronts_of,
     fronts_with,
     given_an_endpoint,
     how_to_start,
@@ -141,23 +142,54 @@ def of_bare_name(name: str, error: BaseException) -> str:
                 return f"{name} is of {variable}: write `{use(variable, type(value), name)}`"
     if _OF_A_LIBRARY.match(name):
         return _of_a_library(name, error)
-    return _in_an_imported_module(name, error) or _not_imported(name)
+    return _of_its_module(name, error) or _in_an_imported_module(name, error) or _not_imported(name)
+
+
+def _taken_of(name: str, error: BaseException) -> list[str]:
+    """Return what the line that failed takes of a name, sorted: SUM, for `MPI.SUM`."""
+    step = steps_of(error)[-1]
+    return sorted(
+        {
+            each.attr
+            for each in written.nodes(step.tb_frame.f_code)
+            if isinstance(each, ast.Attribute)
+            and isinstance(each.value, ast.Name)
+            and (each.value.id, each.lineno) == (name, step.tb_lineno)
+        }
+    )
+
+
+def _of_its_module(name: str, error: BaseException) -> str:
+    """Say what an object at hand has for what a line takes of another library's module, as `MPI.COMM_WORLD`; else "".
+
+    Only for modules of libraries that have a front end here, and for what that front end's module has not.
+    """
+    found = _at_hand(error)
+    for public in public_modules():
+        module = importlib.import_module(public)
+        package, _, last = public.rpartition(".")
+        at_hand = any(type(value).__module__.startswith(f"{package}.") for _, value in found)
+        if name != getattr(module, "_stands_for", "") and (name != last or at_hand):  # else to import it is enough
+            continue
+        for taken in _taken_of(name, error):
+            if taken in getattr(module, "__all__", ()) or taken.startswith("_"):
+                continue
+            if text := _as_here(f"{name}_{taken}", f"{name}.{taken}", error):
+                perhaps = "".join(
+                    f'; if this is a program of {each}, put `api = "{each}"` at its top' for each in fronts_of(public)
+                )
+                return text + (perhaps if any(isinstance(value, Endpoint) for _, value in found) else "")
+    return ""
 
 
 def _in_an_imported_module(name: str, error: BaseException) -> str:
     """Say how to import what a line takes of a name, as `MPI.SUM`, of a module that the program knows; else ""."""
     step = steps_of(error)[-1]
-    wanted = {
-        each.attr
-        for each in written.nodes(step.tb_frame.f_code)
-        if isinstance(each, ast.Attribute)
-        and isinstance(each.value, ast.Name)
-        and (each.value.id, each.lineno) == (name, step.tb_lineno)
-    }
+    wanted = _taken_of(name, error)
     known = {getattr(value, "__module__", None) or "" for value in step.tb_frame.f_globals.values()}
     for module in public_modules():
         names = getattr(importlib.import_module(module), "__all__", ())
-        given = [each for each in sorted(wanted) if each in names]
+        given = [each for each in wanted if each in names]
         if given and any(f"{each}.".startswith(f"{module}.") for each in known):
             return f"write `from {module} import {given[0]}` at the top, and `{given[0]}` in its place"
     return ""
@@ -201,7 +233,12 @@ def _of_module(package: str, name: str, error: BaseException) -> str:
     of_front = hasattr(importlib.import_module(package), "_given")
     if not of_front and _OF_A_LIBRARY.match(name) and (text := _of_a_library(name, error)):
         return f"{package} has no {name}; {text}"
-    return elsewhere(package, name) or of_bare_name(name, error) or _not_at_hand(package, name)
+    return (
+        elsewhere(package, name)
+        or of_bare_name(name, error)
+        or _as_here(name, name, error)
+        or _not_at_hand(package, name)
+    )
 
 
 def _at_hand(error: BaseException) -> list[tuple[str, object]]:
@@ -215,22 +252,36 @@ def _at_hand(error: BaseException) -> list[tuple[str, object]]:
 
 def _of_a_library(name: str, error: BaseException) -> str:
     """Say what is written here for a name of C, as `gasnet_put` and `MPI_Barrier`; "" where nothing at hand has it."""
+    if text := _as_here(name, name, error):
+        return text
+    for variable, value in reversed(_at_hand(error)):  # what is attached to an endpoint comes after it
+        text = of_attribute(value, name, error)
+        if close := re.search(r"did you mean (\w+)", text):
+            return f"it may be `{use(variable, type(value), close[1])}`"
+        if text:
+            return re.sub(rf"^{type(value).__name__} has no {name}(, but|;)? ?", "", text)
+    return ""
+
+
+def _as_here(name: str, called: str, error: BaseException) -> str:
+    """Say what objects at hand have for a name of C beyond doubt: a name of theirs, or one that their classes list.
+
+    Args:
+        name: it.
+        called: as the program writes it.
+        error: that it is not there.
+    """
     found = _at_hand(error)
     for variable, value in found:
         own = {_folded(each): each for each in dir(value) if not each.startswith("_")}
         if there := next((own[_folded(each)] for each in _without_prefix(name) if _folded(each) in own), ""):
-            return f"{name} is {variable}.{there} here: write `{use(variable, type(value), there)}`"
+            return f"{called} is {variable}.{there} here: write `{use(variable, type(value), there)}`"
     for variable, value in reversed(found):  # what is attached to an endpoint comes after it
         for each in _without_prefix(name):
             if text := _written_there(value, each, variable, error):
                 return text
         if text := _of_its_arrays(type(value), name):
             return text
-        text = of_attribute(value, name, error)
-        if close := re.search(r"did you mean (\w+)", text):
-            return f"it may be `{use(variable, type(value), close[1])}`"
-        if text:
-            return re.sub(rf"^{type(value).__name__} has no {name}(, but|;)? ?", "", text)
     return ""
 
 

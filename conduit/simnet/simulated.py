@@ -22,6 +22,7 @@ from conduit.simnet.onesided import Native, OneSidedPort, Unit
 from conduit.simnet.port import SimulatedPort
 from conduit.simnet.shm import SharedMemoryTransport
 from conduit.simnet.transport import Transport
+from conduit.simnet.underived import meant, meant_by
 from conduit.simnet.untold import lost
 
 _Made = TypeVar("_Made")
@@ -166,9 +167,10 @@ class SimulatedConduit(Conduit):
 
     def _checked_transport(self, port: SimulatedPort) -> Transport:
         """Return the network's transport for `port`, which has what the port counts on."""
-        transport = self._made("make_transport", lambda: self.make_transport(port))
+        transport: object = self._made("make_transport", lambda: self.make_transport(port), Transport)
         if not isinstance(transport, Transport):
-            raise ConduitError(f"{type(self).__name__}.make_transport returned {transport!r}; return a Transport")
+            remedy = meant(transport, Transport) or "return a Transport"
+            raise ConduitError(f"{type(self).__name__}.make_transport returned {transport!r}; {remedy}")
         name = type(transport).__name__
         if getattr(transport, "port", None) is not port:
             raise ConduitError(f"{name}.__init__ has not called super().__init__(port)")
@@ -183,23 +185,26 @@ class SimulatedConduit(Conduit):
 
     def _checked_unit(self, port: OneSidedPort) -> Unit:
         """Return what does the native operations of `port`, in development mode one that is looked at."""
-        unit = self._made("make_unit", lambda: self.make_unit(port))
+        unit: object = self._made("make_unit", lambda: self.make_unit(port), Unit)
         if not isinstance(unit, Unit):
-            raise ConduitError(f"{type(self).__name__}.make_unit returned {unit!r}; return a conduit.simnet.Unit")
+            remedy = meant(unit, Unit) or "return a conduit.simnet.Unit"
+            raise ConduitError(f"{type(self).__name__}.make_unit returned {unit!r}; {remedy}")
         if getattr(unit, "port", None) is not port:
             raise ConduitError(f"{type(unit).__name__}.__init__ has not called super().__init__(port)")
         if sys.flags.dev_mode:
             check_unit(unit)
         return unit
 
-    def _made(self, method: str, make: Callable[[], _Made]) -> _Made:
-        """Return what a method makes, of a class that has all that it must have."""
+    def _made(self, method: str, make: Callable[[], _Made], base: type) -> _Made:
+        """Return what a method makes, of a class that has all that it must have and derives from `base`."""
         try:
             return make()
-        except TypeError as error:
-            if not str(error).startswith("Can't instantiate abstract class"):
-                raise
-            raise ConduitError(f"{type(self).__name__}.{method}: {error}; define what it lacks") from None
+        except (TypeError, AttributeError) as error:
+            if str(error).startswith("Can't instantiate abstract class"):
+                raise ConduitError(f"{type(self).__name__}.{method}: {error}; define what it lacks") from None
+            if text := meant_by(error, base):
+                raise ConduitError(f"{type(self).__name__}.{method}: {error}; {text}") from error
+            raise
 
     def allgather(self, rank: int) -> Allgather:
         """Return the allgather that `rank` comes to next."""

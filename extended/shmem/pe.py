@@ -66,6 +66,7 @@ class PE(Sealed, ShmemConstants, Waits, ShmemAtomics, ShmemCollectives, ShmemLoc
             ("start_pes", "init", "finalize"),
             "leave it out: the job begins before main and ends when all have returned",
         ),
+        "COMM_WORLD": "write `pe.my_pe()` and `pe.n_pes()`; the team of all PEs is `pe.TEAM_WORLD`",
         "barrier": "write `await pe.barrier_all()`",
         **{
             f"team_{call}": f"write `await pe.TEAM_WORLD.{call}(...)`, or the same of another team"

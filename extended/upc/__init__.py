@@ -18,6 +18,7 @@ from extended.upc.thread import Thread, attach
 
 _given = "t", Thread
 _started = "upc.run(main, threads={})"
+_stands_for = "upcxx"
 _polls = "await t.ep.poll()", "await t.ep.block_until(predicate)"
 
 __all__ = ["NotAwaited", "SharedArray", "SharedLock", "Thread", "WrongIndex", "attach", "run", "run_async"]

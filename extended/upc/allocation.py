@@ -172,7 +172,7 @@ class UpcAllocation:
         made = made.at(offset)
         array = SharedArray(runtime, made, made_here(called))
         try:
-            await array.memory.clear_all()
+            await array.memory.clear_all(call)
         except BaseException:
             with trio.CancelScope(shield=True):
                 await runtime.x.sync()  # what clears the memory must not come later than its next owner

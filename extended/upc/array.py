@@ -13,6 +13,7 @@ import conduit
 from extended.front_ends import integer, public
 from extended.numpy_warnings import warn_at
 from extended.program_lines import program_line
+from extended.sealed import refuse_copy
 from extended.upc import selection
 from extended.upc.agreement import END, Argument, agree
 from extended.upc.buffer import Pending
@@ -24,6 +25,7 @@ from extended.upc.reads import ARITHMETIC, Read, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import SupportsIndex
 
     import numpy.typing as npt
 
@@ -110,6 +112,14 @@ class SharedArray:
         self._rank = runtime.ep.rank
         self._indices: Indices | None = None
         self._value = np.empty(1, description.dtype)  # where single values get the array's type
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Refuse to be copied or pickled, as the endpoint is.
+
+        Raises:
+            TypeError: always.
+        """
+        refuse_copy(self._runtime.ep)
 
     # ---------------------------------------------------------------------------------------------------- what it is
 
@@ -282,13 +292,13 @@ class SharedArray:
             await self._runtime.ep.poll()
         return np.frombuffer(value, self.dtype)[0]
 
-    async def _read(self, chosen: selection.Selection) -> Any:
+    async def _read(self, chosen: selection.Selection, call: str = "a[i]") -> Any:
         await self._runtime.writes.make_room()
         if self.pending:
             known, values = self.pending.lookup(chosen.flat)
-            values[~known] = await self.memory.read(chosen.flat[~known])
+            values[~known] = await self.memory.read(chosen.flat[~known], call)
         else:
-            values = await self.memory.read(chosen.flat)
+            values = await self.memory.read(chosen.flat, call)
         return values[0] if chosen.single else values.reshape(chosen.shape)
 
     # ------------------------------------------------------------------------------------------------ writes, relaxed
@@ -416,7 +426,7 @@ class SharedArray:
         flat = selection.single("a", self.shape, index)
         if flat is not None:
             return await self._read_one(flat)
-        return await self._read(self._select(index))
+        return await self._read(self._select(index), "a.read")
 
     # -------------------------------------------------------------------------------------------------------- atomics
 
@@ -451,7 +461,7 @@ class SharedArray:
             conduit.BadRequest: a wrong argument, or a dtype without atomic operations.
         """
         await self._runtime.writes.settle(self)
-        await self._runtime.writes.left.begun(self.memory.add(index, v))
+        await self._runtime.writes.left.begun(self.memory.add(index, v, "a.add_at"))
 
     def _for_fetch_add(self, i: Any, v: Any) -> tuple[Any, ...]:
         self._check_atomic("a.fetch_add", i, v)
@@ -535,7 +545,7 @@ class SharedArray:
             a new array.
         """
         await self._runtime.writes.settle(self)
-        return (await self.memory.read_all()).reshape(self.shape)
+        return (await self.memory.read_all("a.to_numpy")).reshape(self.shape)
 
     def as_argument(self) -> Argument:
         """Return how the array is compared between threads, as an argument of a call that all make."""
@@ -565,7 +575,7 @@ class SharedArray:
             await agree(
                 self._runtime, "a.gather_to", {"a": self.as_argument(), "thread": Argument(str(thread), str(thread))}
             )
-            whole = await self.memory.gather(thread)
+            whole = await self.memory.gather(thread, "a.gather_to")
             await self._runtime.x.meet(END, "a.gather_to")
         except trio.Cancelled:
             self._runtime.x.give_up("a.gather_to")

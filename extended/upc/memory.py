@@ -80,12 +80,14 @@ class ArrayMemory:
         self.local.view(np.uint8)[...] = 0
         self.ep.charge(copied=self.local.nbytes)
 
-    async def clear_all(self) -> None:
+    # What waits is named in reports as the program's call, which `call` is.
+
+    async def clear_all(self, call: str) -> None:
         """Set all elements to zero, by this thread alone."""
         async with BegunTransfers(self.x) as handles:
             for thread in range(self.layout.threads):
                 handles += [await self.x.memset_nb(thread, self.offset, 0, self.part_bytes(thread))]
-            await self.x.wait_all(handles)
+            await self.x.wait_all(handles, called=call)
 
     def own(self, flat: Indices) -> npt.NDArray[np.bool_]:
         """Return which elements are this thread's."""
@@ -100,12 +102,12 @@ class ArrayMemory:
         self._count("read", 1, 1, size)
         return (await self.x.get(owner, offset, size)).tobytes()
 
-    async def read(self, flat: Indices) -> Values:
+    async def read(self, flat: Indices, call: str) -> Values:
         """Return elements, one transfer for each thread that has some."""
         values = np.empty(len(flat), self.dtype)
         async with BegunTransfers(self.x) as handles:
             parts = await self._begin_read(flat, values, handles)
-            await self.x.wait_all(handles)
+            await self.x.wait_all(handles, called=call)
         for positions, part in parts:
             if part is not values:
                 values[positions] = part
@@ -131,7 +133,7 @@ class ArrayMemory:
             parts.append((positions, part))
         return parts
 
-    async def read_all(self) -> Values:
+    async def read_all(self, call: str) -> Values:
         """Return all elements in order, one transfer for each thread."""
         parts: list[Values] = []
         async with BegunTransfers(self.x) as handles:
@@ -140,24 +142,24 @@ class ArrayMemory:
                 parts.append(part)
                 if part is not self.local and len(part):
                     handles.append(await self.x.get_nb(thread, self.offset, out=part))
-            await self.x.wait_all(handles)
+            await self.x.wait_all(handles, called=call)
         values = self._in_order(parts)
         elements = len(values) - len(self.local)
         self._count("read", elements, sum(handle.messages for handle in handles), elements * self.dtype.itemsize)
         return values
 
-    async def gather(self, thread: int) -> Values | None:
+    async def gather(self, thread: int, call: str) -> Values | None:
         """Return all elements in order to one thread, None to the others; all threads call it together.
 
         Parts of much the same length are collected as `gather` of the extended layer chooses, by a tree where that is
         faster.  Where a few threads have nearly all, the thread reads them: a gather would carry as much from each.
         """
         if self.layout.most() * self.layout.threads > 2 * self.layout.size:
-            return await self.read_all() if thread == self.rank else None
+            return await self.read_all(call) if thread == self.rank else None
         # Every thread has room for the longest part, so what is sent needs no copy.
         room = self.layout.most() * self.dtype.itemsize
         mine = self.ep.segment[self.offset : self.offset + room]
-        rows = await self.x.gather(mine, root=thread, called="a.gather_to(...)")
+        rows = await self.x.gather(mine, root=thread, called=f"{call}(...)")
         if rows is None:
             return None
         return self._in_order([row[: self.part_bytes(k)].view(self.dtype) for k, row in enumerate(rows)])
@@ -186,7 +188,7 @@ class ArrayMemory:
         self._count("written", len(flat), sum(handle.messages for handle in handles), len(flat) * size)
         return handles
 
-    async def add(self, flat: Indices, operands: Values) -> None:
+    async def add(self, flat: Indices, operands: Values, call: str) -> None:
         """Add to elements, each addition atomic; one transfer for each thread that has some."""
         atomic = self.x.atomic(self.dtype)
         remote = 0
@@ -196,7 +198,7 @@ class ArrayMemory:
                 offsets = self.offset + local * self.dtype.itemsize
                 handles.append(await atomic.accumulate_nb(owner, offsets, operands[positions]))
                 remote += len(local) if owner != self.rank else 0
-            await self.x.wait_all(handles)
+            await self.x.wait_all(handles, called=call)
         if remote:
             self._count("added", remote, sum(handle.messages for handle in handles), remote * self.dtype.itemsize)
 

@@ -54,7 +54,7 @@ async def _exchange(runtime: Runtime, array: SharedArray, mine: Any, ends: Any) 
         if counts[me, thread]:
             part = mine[ends[thread] : ends[thread + 1]]
             handles.append(await x.put_nb(thread, scratch + int(before[thread]) * size, part.view(np.uint8)))
-    await x.wait_all(handles)
+    await x.wait_all(handles, called=_CALL)
     await x.barrier(called=_CALL)
     arrived = int(counts[:, me].sum())
     come = np.sort(runtime.ep.segment[scratch : scratch + arrived * size].view(array.dtype))

@@ -9,6 +9,7 @@ import conduit
 from extended import BarrierMismatch, Extended
 from extended.dropped import refuse_dropped
 from extended.front_ends import integer, public
+from extended.of_others import OPERATIONS
 from extended.sealed import Sealed
 from extended.upc import arguments
 from extended.upc.allocation import UpcAllocation
@@ -74,7 +75,16 @@ class Thread(Sealed, UpcAllocation, Bytes, UpcCollectives):
         ),
         "global_exit": "write `t.ep.exit(code)`",
         "ticks_now": "write `t.ep.now`, in seconds",
-        "poll": "write `await t.ep.poll()`",
+        **dict.fromkeys(("poll", "progress"), "write `await t.ep.poll()`"),
+        **dict.fromkeys(
+            ("init", "finalize"), "leave it out: the job begins before main and ends when all have returned"
+        ),
+        "COMM_WORLD": "a program has all threads: write `t.MYTHREAD`, `t.THREADS`, `await t.barrier()`",
+        **OPERATIONS,
+        **dict.fromkeys(
+            (f"UPC_{end}_{kind}SYNC" for end in ("IN", "OUT") for kind in ("ALL", "MY", "NO")),
+            "leave it out: collectives have UPC_IN_ALLSYNC | UPC_OUT_ALLSYNC",
+        ),
         **dict.fromkeys(
             ("atomic_relaxed", "atomic_strict", "all_atomicdomain_alloc", "atomic_domain"),
             "write `await a.add_at(i, v)`, `await a.fetch_add(i, v)` or `await a.compare_swap(i, expected, new)`, of a "
@@ -91,6 +101,7 @@ class Thread(Sealed, UpcAllocation, Bytes, UpcCollectives):
         ),
         "rpc": "write a handler, `await t.ep.attach(f)`, and `await t.ep.request_short(dest, f, *args)`",
         "cast": "write `a.local`, of a shared array `a`: the elements on this thread",
+        "affinitysize": "write `a.local.nbytes`, of a shared array `a`: the bytes on this thread",
         "localsizeof": "write `a.local.nbytes`, of a shared array `a`",
         "blocksizeof": "write `a.block`, of a shared array `a`: in elements",
         "elemsizeof": "write `a.dtype.itemsize`, of a shared array `a`",

@@ -111,7 +111,7 @@ class Writes:
         async with BegunTransfers(self._x) as handles:
             for array in arrays:
                 handles += await array.memory.begin_write(*array.pending.take())
-            await self._x.wait_all(handles)
+            await self._x.wait_all(handles, called="a[i] = v")
         for array in arrays:
             array.pending.leaving = None
 

@@ -9,6 +9,7 @@ import trio
 
 from conduit.words import many
 from extended.front_ends import public
+from extended.sealed import refuse_copy
 from extended.windows.access import Access
 from extended.windows.active import Active
 from extended.windows.calls import Call, called
@@ -18,6 +19,7 @@ from extended.windows.passive import Passive
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
+    from typing import NoReturn, SupportsIndex
 
     from extended import Team
 
@@ -67,6 +69,14 @@ class Win(Access, Active, Passive):
     def __repr__(self) -> str:
         state = "freed" if self._epochs.freed is not None else f"{self._part.memory.nbytes} bytes here"
         return f"<Win of {many(self._size, 'rank')}, here rank {self._rank}, {state}>"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Refuse to be copied or pickled, as the endpoint is.
+
+        Raises:
+            TypeError: always.
+        """
+        refuse_copy(self._ep)
 
     # ----------------------------------------------------------------------------------------------- making and ending
 

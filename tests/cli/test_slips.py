@@ -740,8 +740,18 @@ LINES = {
     SHMEM + "with await pe.Lock():\n        pass": ("to enter it may take time: write `async with await pe.Lock():`"),
     UPC + "MYTHREAD": "MYTHREAD is of t: write `t.MYTHREAD`",
     UPC + "from extended import Extended\n    await Extended.attach(t)": (
-        "conduit.errors.BadRequest: Extended.attach: ep is a Thread, which has the extended layer: write its "
-        "`.extended`, as `x = t.extended`"
+        "conduit.errors.BadRequest: Extended.attach: ep is a Thread, which has the extended layer: write "
+        "`x = t.extended`"
+    ),
+    UPC + "from extended import Extended\n    def here(thread): return Extended.attach(thread)\n    await here(t)": (
+        "conduit.errors.BadRequest: Extended.attach: ep is a Thread, which has the extended layer: write "
+        "`x = thread.extended`"
+    ),
+    SHMEM + "from extended import Extended\n    await Extended.attach(pe)": (
+        "conduit.errors.BadRequest: Extended.attach: ep is a PE, which has the extended layer: write `x = pe.extended`"
+    ),
+    SHMEM + "from extended import Extended\n    kept = [pe]\n    del pe\n    await Extended.attach(kept[0])": (
+        "conduit.errors.BadRequest: Extended.attach: ep is a PE, which has the extended layer: write `x = pe.extended`"
     ),
     UPC + "upc_forall": "upc_forall is t.forall here: write `t.forall(...)`",
     EXTENDED + "await gasnet_barrier_notify(1)": (
@@ -782,7 +792,41 @@ LINES = {
         "Extended has put: `from extended import Extended`, then `x = await Extended.attach(ep)` and `await x.put(...)`"
     ),
     CORE + "x = await Extended.attach(ep)": "write `from extended import Extended` at the top",
-    CORE + "MPI.COMM_WORLD": "write `from conduits.mpi import MPI` at the top",
+    # Names of UPC, UPC++ and MPI where these are not at hand.
+    UPC + "await t.all_reduce(a, a, UPC_ADD)": "operations are words here: write op='sum'",
+    UPC + "t.UPC_MULT": "Thread has no UPC_MULT; operations are words here: write op='prod'",
+    UPC + "from extended import upc\n    upc.UPC_ADD": "operations are words here: write op='sum'",
+    UPC + "UPC_LOGAND": "operations without a word are functions: write op=numpy.logical_and",
+    UPC + "UPC_IN_ALLSYNC | UPC_OUT_ALLSYNC": "leave it out: collectives have UPC_IN_ALLSYNC | UPC_OUT_ALLSYNC",
+    UPC + "upc_affinitysize(a, 8, 0)": "write `a.local.nbytes`, of a shared array `a`: the bytes on this thread",
+    UPC + "import upcxx": "there is no upcxx here: write `from extended import upc`",
+    UPC + "from upcxx import rput": "there is no upcxx here: write `from extended import upc`",
+    UPC + "upcxx.rput(3, a)": "write `a[i] = value`, of a shared array `a`",
+    UPC + "upcxx.barrier()": "upcxx.barrier is t.barrier here: write `await t.barrier()`",
+    UPC + "from extended import upc\n    upc.rput(3, a)": "write `a[i] = value`, of a shared array `a`",
+    UPC + "MPI_COMM_WORLD": "a program has all threads: write `t.MYTHREAD`, `t.THREADS`, `await t.barrier()`",
+    UPC + "MPI.COMM_WORLD": "a program has all threads: write `t.MYTHREAD`, `t.THREADS`, `await t.barrier()`",
+    UPC + "MPI.SUM": "write `from conduits.mpi import MPI` at the top",
+    SHMEM + "MPI.COMM_WORLD": "write `pe.my_pe()` and `pe.n_pes()`; the team of all PEs is `pe.TEAM_WORLD`",
+    SHMEM + "MPI_COMM_WORLD": "write `pe.my_pe()` and `pe.n_pes()`; the team of all PEs is `pe.TEAM_WORLD`",
+    EXTENDED + "MPI.COMM_WORLD": (
+        "`x` itself is the team of all ranks: write `x.rank`, `x.size`, `await x.barrier()`; if this is a program of "
+        'mpi, put `api = "mpi"` at its top'
+    ),
+    EXTENDED + "x.COMM_WORLD": (
+        "Extended has no COMM_WORLD; `x` itself is the team of all ranks: write `x.rank`, `x.size`, `await x.barrier()`"
+    ),
+    EXTENDED + "await x.all_reduce(3, UPC_ADD)": "operations are words here: write op='sum'",
+    EXTENDED + "await x.all_reduce(3, MPI_SUM)": "operations are words here: write op='sum'",
+    EXTENDED + "upcxx.rpc(1, print)": (
+        "write a handler, `await ep.attach(f)`, and `await ep.request_short(dest, f, *args)`; if this is a program of "
+        'upc, put `api = "upc"` at its top'
+    ),
+    MPI + "MPI_COMM_WORLD": "write `comm`, as main is given it, or `MPI.COMM_WORLD`",
+    CORE + "MPI_COMM_WORLD": "write `ep.rank` and `ep.size`",
+    CORE + "MPI.COMM_WORLD": (
+        'write `ep.rank` and `ep.size`; if this is a program of mpi, put `api = "mpi"` at its top'
+    ),
     CORE + "upc.barrier()": "write `from extended import upc` at the top",
     CORE + "conduit.current()": "write `import conduit` at the top",
     CORE + "ep.segment[:4].view('i8')": (
@@ -1188,6 +1232,52 @@ def test_what_is_written_for_gather_awaits_calls_that_were_made_before(command, 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "prog.py").write_text(f"async def one(n): return n\n{EXTENDED}t = [one(1), x.barrier()]\n    {right}")
     assert command("run", "prog.py", "--conduit", "loggp").status == 0
+
+
+FOREIGN_WORDS = "programs run on Trio, where nothing of asyncio works: write "
+COMPLETED = {
+    "x.barrier()": "`await x.barrier()`, and nothing else: main runs already",
+    "one(ep)": "`await one(ep)`, and nothing else: main runs already",
+    "x.barrier": "`await x.barrier(...)`, and nothing else: main runs already",
+    "asyncio.wait_for(x.barrier(), 1)": WITHIN.removeprefix(FOREIGN_WORDS),
+}
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("given", COMPLETED)
+@pytest.mark.parametrize("loop", ["asyncio.get_event_loop()", "loop"])
+def test_what_a_program_gives_to_a_loop_of_asyncio_it_is_told_to_await(shown, given, loop):
+    kept = asyncio.new_event_loop()  # as above
+    asyncio.set_event_loop(kept)
+    try:
+        lines = shown(
+            "import asyncio\nasync def one(ep): await ep.poll()\n" + EXTENDED + "loop = asyncio.get_event_loop()\n    "
+            f"v = {loop}.run_until_complete({given})"
+        )
+        assert FOREIGN_WORDS + COMPLETED[given] in lines
+        assert not [each for each in lines if "never awaited" in each], "one advice, and no other beside it"
+    finally:
+        asyncio.set_event_loop(None)
+        kept.close()
+        gc.collect()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_plain_function_that_gives_a_call_to_a_loop_of_asyncio_leaves_it_to_main(shown):
+    kept = asyncio.new_event_loop()  # as above
+    asyncio.set_event_loop(kept)
+    try:
+        lines = shown(
+            "import asyncio\ndef meet(x): asyncio.get_event_loop().run_until_complete(x.barrier())\n"
+            + EXTENDED
+            + "meet(x)"
+        )
+        said = "`await x.barrier()` in main: meet is a plain function, which cannot wait"
+        assert FOREIGN_WORDS + said in lines
+    finally:
+        asyncio.set_event_loop(None)
+        kept.close()
+        gc.collect()
 
 
 @pytest.mark.parametrize("call", ["asyncio.run(ep.poll())", "asyncio.run(ep.request_short(1 - ep.rank, h, 1))"])

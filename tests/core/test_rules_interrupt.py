@@ -899,3 +899,33 @@ def test_an_interrupt_where_a_named_tuple_is_made_is_told_with_the_line_that_mak
     first = found.value.__notes__[0].partition("\n")[0]
     line = main.__code__.co_firstlineno + 2
     assert first.endswith(f"(what ran was {__file__}:{line} in main)")
+
+
+@pytest.mark.parametrize("module", ["namedtuple_Pair", "conduit.sim.kernel", "extended.upc.array", "conduits.sci.port"])
+def test_code_that_python_makes_for_the_package_is_no_line_of_a_program(module):
+    """Of named tuples and the like: its file is `<string>`, as that of `python -c` is."""
+    interrupt = eval(compile("lambda: raise_signal(SIGINT)", conduit.__file__, "eval"), vars(signal).copy())
+    made = eval(compile("lambda: interrupt()", "<string>", "eval"), {"__name__": module, "interrupt": interrupt})
+    own = eval(compile("lambda: made()", conduit.__file__, "eval"), {"made": made})
+
+    async def main(ep):
+        await ep.attach()
+        while True:
+            own()
+
+    with pytest.raises(KeyboardInterrupt) as found:
+        conduit.run(main, ranks=1, conduit="loggp")
+    first, second, *more = "\n".join(found.value.__notes__).splitlines()
+    line = main.__code__.co_firstlineno + 3
+    assert first.endswith(f"(what ran was {__file__}:{line} in main)")
+    assert second == "rank 0: its task ran that"
+    assert any(f"the loop at {__file__}:{line - 1} has no `await`" in each for each in more)
+
+
+def test_a_program_on_the_command_line_is_told_with_its_line():
+    source = (
+        "import conduit, signal\nasync def main(ep):\n    await ep.attach()\n    signal.raise_signal(signal.SIGINT)\n"
+        "conduit.run(main, ranks=1, conduit='loggp')"
+    )
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=False)
+    assert "(what ran was <string>:4 in main)" in done.stderr

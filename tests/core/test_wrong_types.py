@@ -12,7 +12,8 @@ import pytest
 
 import conduit
 from conduit.words import is_a
-from extended import Extended, shmem
+from extended import Extended, shmem, upc
+from extended.windows import Win
 
 OBJECTS = {
     "array": np.array([object()], dtype=object),
@@ -204,6 +205,21 @@ def test_endpoints_and_what_has_one_are_neither_pickled_nor_copied(on_loggp, cal
             with pytest.raises(TypeError) as caught:
                 call(each)
             told.append(str(caught.value))
+        return set(told)
+
+    assert on_loggp.run(main).values == [{STAYS.format(rank)} for rank in range(2)]
+
+
+def test_what_programs_are_given_is_no_copy_of_one_level_either(on_loggp):
+    async def main(ep):
+        x, pe, t = await Extended.attach(ep), await shmem.attach(ep), await upc.attach(ep)
+        win = await Win.Allocate(8, comm=x)
+        told = []
+        for each in (ep, x, await x.split(0), pe, t, await t.all_alloc(4), win):
+            with pytest.raises(TypeError) as caught:
+                copy.copy(each)
+            told.append(str(caught.value))
+        await win.Free()
         return set(told)
 
     assert on_loggp.run(main).values == [{STAYS.format(rank)} for rank in range(2)]

@@ -62,6 +62,17 @@ def test_a_unit_that_lacks_a_method(monkeypatch, network):
     assert wrong.endswith("; define what it lacks")
 
 
+def test_a_unit_that_does_not_derive_from_one(monkeypatch, network):
+    class Alone:
+        put = get = quiet = None
+
+    wrong = failed(monkeypatch, network, lambda self, port: Alone(port))
+    assert wrong == (
+        "Late.make_unit: Alone() takes no arguments; Alone does not derive from Unit: write `class Alone(Unit)`, with "
+        "`from conduit.simnet import Unit`"
+    )
+
+
 def test_an_async_method(network):
     with pytest.raises(
         TypeError, match=r"^Slow\.put is async; a unit's methods are plain; what they begin goes on in e"

@@ -121,6 +121,84 @@ def test_a_transport_that_is_not_ready(monkeypatch, transport, message):
     refused(message)
 
 
+class Wire:
+    """Has a transport's methods and derives from nothing, as those that follow."""
+
+    take = acquire = send_request = send_reply = None
+
+    def __init__(self, port):
+        super().__init__(port)
+
+
+class Asking:
+    """Asks for what the base class would have."""
+
+    take = acquire = send_request = send_reply = None
+
+    def __init__(self, port):
+        port.kernel.at(self.miss_ps, self.take)
+
+
+class Complete(dict):
+    """Has all that is asked of a transport."""
+
+    take = acquire = send_request = send_reply = None
+
+    def __init__(self, port):
+        self.port, self.miss_ps = port, 1000
+
+    def __repr__(self):
+        return "Complete(port)"
+
+
+class Empty:
+    """Has no `__init__`."""
+
+    take = acquire = send_request = send_reply = None
+
+
+class Other:
+    """Is no transport."""
+
+
+DERIVE = "{0} does not derive from Transport: write `class {0}({1})`, with `from conduit.simnet import Transport`"
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (
+            lambda network, port: Wire(port),
+            "Loggp.make_transport: object.__init__() takes exactly one argument (the instance to initialize); "
+            + DERIVE.format("Wire", "Transport"),
+        ),
+        (
+            lambda network, port: Empty(port),
+            "Loggp.make_transport: Empty() takes no arguments; " + DERIVE.format("Empty", "Transport"),
+        ),
+        (
+            lambda network, port: Asking(port),
+            "Loggp.make_transport: 'Asking' object has no attribute 'miss_ps'; " + DERIVE.format("Asking", "Transport"),
+        ),
+        (
+            lambda network, port: Complete(port),
+            "Loggp.make_transport returned Complete(port); " + DERIVE.format("Complete", "dict, Transport"),
+        ),
+    ],
+)
+def test_a_transport_that_does_not_derive_from_one(monkeypatch, make, said):
+    monkeypatch.setattr(Loggp, "make_transport", make)
+    with pytest.raises(conduit.ConduitError) as caught:
+        conduit.run(main, conduit="loggp")
+    assert str(caught.value) == said
+
+
+def test_a_class_of_its_own_that_a_transport_is_made_with_is_told_in_pythons_words(monkeypatch):
+    monkeypatch.setattr(Loggp, "make_transport", lambda network, port: LoggpTransport(port, Other(port)))
+    with pytest.raises(TypeError, match=r"^Other\(\) takes no arguments$"):
+        conduit.run(main, conduit="loggp")
+
+
 def test_a_host_that_is_no_model(monkeypatch):
     monkeypatch.setattr(Loggp, "make_host", lambda network: None)
     refused(r"^Loggp\.make_host returned None; return a HostModel$")

@@ -273,3 +273,33 @@ def test_every_simulated_network_does_the_same_as_without():
     assert not dev.returncode, dev.stdout[-100:] + dev.stderr[-2000:]
     assert dev.stdout.splitlines() == plain.stdout.splitlines()
     assert "mpi:library=sunmpi " in plain.stdout
+
+
+MODULE = """
+from conduit.commands import explain_am as am
+from conduit.launch.explaining import explain
+from conduit.launch.registry import parse_spec
+from conduits.loggp.port import LoggpTransport as P
+{mutant}
+def explained():
+    return explain(parse_spec("loggp"), am.main, "short", 0, segment=0).ticks
+"""
+
+
+def explained(folder, mutant, *flags):
+    """Run what `conduit explain` does, in a process that may be in development mode, with a network that is changed."""
+    (folder / "changed.py").write_text(MODULE.format(mutant=mutant))
+    program = "import changed; from conduit.launch.fresh import call_fresh; print(call_fresh(changed.explained))"
+    return subprocess.run(
+        [sys.executable, *flags, "-c", program], capture_output=True, text=True, check=False, cwd=folder
+    )
+
+
+def test_explain_finds_the_same_mistakes(tmp_path):
+    done = explained(tmp_path, NEGATIVE, "-X", "dev")
+    assert re.search(r"cpu\.charge\(-5\); charge what takes time, 0 ps or more$", done.stderr, re.M), done.stderr
+
+
+def test_explain_tells_of_a_sound_network_the_same_as_without(tmp_path):
+    said = [explained(tmp_path, "", *flags).stdout for flags in ((), ("-X", "dev"))]
+    assert said[0] == said[1] != ""

@@ -9,6 +9,7 @@ import site
 import sysconfig
 from functools import cache
 from importlib.machinery import ModuleSpec
+from types import FrameType
 
 from conduit.launch import registry
 
@@ -29,6 +30,15 @@ def is_own(file: str) -> bool:
     package writes programs there as well.  Commands, benchmarks and suites are programs too.
     """
     return file.startswith(_own_folders())
+
+
+def is_made(frame: FrameType) -> bool:
+    """Say whether Python has made a frame's code by itself, of named tuples, and of classes of this project.
+
+    Its file is `<string>`, as that of a program on the command line is.
+    """
+    module = str(frame.f_globals.get("__name__"))
+    return frame.f_code.co_filename == "<string>" and module.startswith(("namedtuple_", *_modules()))
 
 
 def is_library(file: str) -> bool:
@@ -69,6 +79,11 @@ def _whole_folders() -> tuple[str, ...]:
     """Return the folders of those packages, with the programs in them."""
     names = dict.fromkeys(name.partition(".")[0] for name in _own_names())
     return tuple(folder + os.sep for name in names for folder in _folders_of(name))
+
+
+@cache
+def _modules() -> tuple[str, ...]:
+    return tuple(f"{name.partition('.')[0]}." for name in _own_names())
 
 
 def _own_names() -> list[str]:

@@ -23,7 +23,7 @@ from conduit.launch.life import LIFE, Life, Rank, Stage
 from conduit.launch.polls import polls_of
 from conduit.launch.reports.clocks import looks_at_time
 from conduit.launch.reports.computing import on_loops
-from conduit.launch.reports.folders import is_between, is_library, is_own
+from conduit.launch.reports.folders import is_between, is_library, is_made, is_own
 from conduit.launch.reports.not_called import compares_methods
 from conduit.launch.reports.nothing_returned import returns_nothing
 from conduit.launch.reports.own_variables import own_variables, shared_variables
@@ -94,9 +94,9 @@ def broken_off(error: BaseException, loop: str) -> BrokenOff | None:
     found = None
     for frame, number in driver:
         file = frame.f_code.co_filename
-        if not is_own(file) and (found is None or not is_library(file)):
+        if not _has_no_line(frame) and (found is None or not is_library(file)):
             found = SourceLine(file, number, frame.f_code.co_name)
-    programs = [each for each in driver if not is_own(each[0].f_code.co_filename)]
+    programs = [each for each in driver if not _has_no_line(each[0])]
     advice = () if rank is not None or not programs else tuple(on_loops(programs))
     return BrokenOff(line, rank, found, _endpoint_call(driver), advice)
 
@@ -114,8 +114,8 @@ def _line_that_ran(error: BaseException) -> str:
 
 
 def _has_no_line(frame: FrameType) -> bool:
-    """Say whether no line of a frame says anything to the author of a program: so Python makes named tuples, too."""
-    return is_own(frame.f_code.co_filename) or str(frame.f_globals.get("__name__")).startswith("namedtuple_")
+    """Say whether no line of a frame says anything to the author of a program."""
+    return is_own(frame.f_code.co_filename) or is_made(frame)
 
 
 def _package(frame: FrameType) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, SupportsIndex
 
 from conduit import BadRequest
 from conduits.mpi.awaited import not_here
@@ -90,6 +90,7 @@ class CommBase:
     _instead: ClassVar = {
         **dict.fromkeys(("my_rank", "me"), "write `comm.rank`"),
         **dict.fromkeys(("nprocs", "num_ranks"), "write `comm.size`"),
+        "COMM_WORLD": "write `comm`, as main is given it, or `MPI.COMM_WORLD`",
         **dict.fromkeys(("Wtime", "now"), "write `MPI.Wtime()`"),
         **dict.fromkeys(
             ("ep", "poll", "segment"), "the rank's endpoint is `conduit.current()`, after `import conduit`"
@@ -201,6 +202,19 @@ class CommBase:
 
     def __repr__(self) -> str:
         return f"<Comm {self.plain.name} of {self.plain.Get_size()}>" if self else "<Comm null>"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """Refuse to be copied or pickled, unless it is null.
+
+        Raises:
+            TypeError: it is a communicator.
+        """
+        if not self:
+            return super().__reduce_ex__(protocol)
+        raise TypeError(
+            f"cannot pickle or copy {self!r}: it stays on its rank, as all does that has it; `await comm.Dup()` "
+            "makes a communicator of the same ranks"
+        )
 
     # -- checks ----------------------------------------------------------------------------------------
 

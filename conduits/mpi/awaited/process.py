@@ -312,5 +312,8 @@ def current(what: str) -> Process:
     """
     process = CURRENT.get()
     if process is None:
-        raise ConduitError(f"{what}: no rank of a job on MPI runs here; call it inside a program that MPI.run runs")
+        raise ConduitError(
+            f"{what}: no rank of a job on MPI runs here; call it inside a program that MPI.run runs, or that "
+            '`conduit run` runs and that has `api = "mpi"` at its top'
+        )
     return process

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, SupportsIndex
 
 import trio
 
@@ -133,6 +133,16 @@ class Request:
     def __repr__(self) -> str:
         over = f"null, was {self._what}" if self._what else "null"
         return f"<{type(self).__name__} {over if self._plain is None else self._what}>"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """Refuse to be copied or pickled, unless it is null.
+
+        Raises:
+            TypeError: it is a request.
+        """
+        if self._plain is None:
+            return super().__reduce_ex__(protocol)
+        raise TypeError(f"cannot pickle or copy {self!r}: it stays on its rank, as all does that has it")
 
     # -- one -------------------------------------------------------------------------------------------
 

@@ -87,3 +87,15 @@ def test_a_forgotten_call_whose_line_cannot_be_read_has_the_name_that_programs_g
         f"comm.{call}(...) at <string>:2 was called but never awaited, so it did nothing; write `await comm.{call}"
         "(...)`"
     )
+
+
+def test_the_world_in_a_program_that_is_none_of_mpi():
+    async def main(ep):
+        MPI.COMM_WORLD  # noqa: B018
+
+    with pytest.raises(conduit.ConduitError) as caught:
+        conduit.run(main, conduit="loggp")
+    assert str(caught.value) == (
+        "MPI.COMM_WORLD: no rank of a job on MPI runs here; call it inside a program that MPI.run runs, or that "
+        '`conduit run` runs and that has `api = "mpi"` at its top'
+    )
