@@ -6,10 +6,15 @@ docs/virtual_time.md.
 
 import sys
 
+from conduit.launch.imported import install as _tell_interrupts
+
+_tell_interrupts()  # before what takes long to import, for Ctrl-C may come meanwhile
+# isort: split
+
 from conduit.launch.uncaught import install as _show_uncaught
 from conduit.launch.unrun import install as _tell_unrun
 
-_show_uncaught()  # before what takes long to import, for Ctrl-C may come meanwhile
+_show_uncaught()
 _tell_unrun()
 # isort: split
 

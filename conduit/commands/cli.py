@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from cyclopts import App, CycloptsError, Parameter
 
 from conduit.commands.help_texts import RunningText
+from conduit.commands.sizes_as_written import in_units
 from conduit.commands.wrong_call import explain, in_options
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
 from conduit.launch import interrupts, output, starting, terminal
@@ -51,6 +52,7 @@ def call(arguments: Sequence[str], within: str = "") -> int:
     """
     name = next(iter(arguments), "")
     known_as = f"{within}: {name}" if within else name
+    words = (*arguments, *(starting.WORDS.get() if within else ()))
     starting.WORDS.set(tuple(arguments))
     try:
         status = app(name)(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
@@ -61,7 +63,7 @@ def call(arguments: Sequence[str], within: str = "") -> int:
         terminal.tell(explain(name, exc).replace(f"conduit {name}:", f"conduit {known_as}:", 1))
         return WRONG_CALL
     except ConduitError as exc:
-        return _say(known_as, exc)
+        return _say(known_as, exc, words)
     except MemoryError as exc:
         terminal.tell(f"conduit {known_as}: out of memory: {exc or 'no more of it'}")
         return FAILED
@@ -86,11 +88,17 @@ def _drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _say(name: str, exc: ConduitError) -> int:
-    """Tell the user what went wrong; an error with notes comes out of a running job, not from the call."""
+def _say(name: str, exc: ConduitError, words: Sequence[str]) -> int:
+    """Tell the user what went wrong with a call; an error with notes comes out of a running job, not from the call."""
     noted = getattr(exc, "__notes__", ())
-    complain_of(name, exc, in_options if str(exc).startswith("run: ") and not noted else str)
     wrong_call = isinstance(exc, BadRequest | UnknownConduit) and not noted
+    of_options = not noted and str(exc).startswith(("run: ", "segment="))
+
+    def shown(text: str) -> str:
+        text = in_options(text) if of_options else text
+        return in_units(text, words) if wrong_call else text
+
+    complain_of(name, exc, shown)
     return WRONG_CALL if wrong_call else FAILED
 
 

@@ -15,9 +15,12 @@ _CHOICES = re.compile(r"[\w.-]+(\|[\w.-]+)+")
 """How the allowed values of an option are shown where they are some words."""
 _SCRIPT = """
 _conduit_spec() {{
-  local whole="${{COMP_LINE:0:COMP_POINT}}" cur="${{COMP_WORDS[COMP_CWORD]}}" given word
+  local whole="${{COMP_LINE:0:COMP_POINT}}" cur="${{COMP_WORDS[COMP_CWORD]}}" given word quoted=""
+  [[ "$cur" == [\\"\\']* ]] && quoted=yes
   whole="${{whole##*[[:space:]]}}"
   whole="${{whole#--*=}}"
+  # A quote that is open is none of the spec's, and stays in the line.
+  whole="${{whole#[\\"\\']}}" cur="${{cur#[\\"\\']}}"
   [[ "$cur" == [:=] ]] && cur=""
   [[ "$whole" == *:* && "$whole" == *"$cur" ]] || return 1
   case "$whole" in
@@ -35,27 +38,15 @@ _conduit_spec() {{
     fi
   done
   [[ "$part" == *=* ]] || compopt -o nospace 2> /dev/null
+  # Of one word alone bash would close the quote, before the value is written.
+  [[ "$quoted" && "${{#COMPREPLY[@]}}" == 1 && "$COMPREPLY" == *= ]] && COMPREPLY+=("${{COMPREPLY}}VALUE")
   return 0
 }}
-
-_conduit_or_spec() {{
-  _conduit_spec && return
-  _conduit
-  local files
-  mapfile -t files < <(compgen -f -- "${{COMP_WORDS[COMP_CWORD]}}")
-  # Where these are what is offered, names with spaces are still whole here, and bash is told what they are.
-  if (( ${{#files[@]}} )) && [[ "${{COMPREPLY[*]}}" == "${{files[*]}}" ]]; then
-    COMPREPLY=("${{files[@]}}")
-    compopt -o filenames 2> /dev/null
-  fi
-}}
-
-complete -F _conduit_or_spec conduit
 """
 
 
 def bash_specs() -> str:
-    """Return what is to follow the script for bash, by which also the options in specs are completed."""
+    """Return a function of bash by which the options in specs are completed: it fails where there is none."""
     cases = (f'    {start}*) given="{" ".join(words)}" ;;' for start, words in _words())
     return _SCRIPT.format(cases="\n".join(cases))
 

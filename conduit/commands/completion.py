@@ -9,8 +9,8 @@ from cyclopts.argument import ArgumentCollection
 from conduit.benchmarks.names import Choices, Names, OfConduit
 from conduit.commands.cli import app
 from conduit.commands.compare import benchmarks
-from conduit.commands.completing_specs import bash_specs
-from conduit.launch.registry import CONDUITS, OPERATIONS, installed
+from conduit.commands.completing_lines import bash_lines
+from conduit.launch.registry import CONDUITS, OPERATIONS, commands, installed
 
 
 class _Completing(App):
@@ -52,7 +52,20 @@ def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
     Args:
         shell: For which shell.
     """
-    print(app("", _Completing).generate_completion(prog_name="conduit", shell=shell), end="")
+    line = app("", _Completing)
+    print(line.generate_completion(prog_name="conduit", shell=shell), end="")
     if shell == "bash":
-        print(bash_specs(), end="")
+        print(bash_lines(_several_values(line)), end="")
     return 0
+
+
+def _several_values(line: App) -> dict[str, int | None]:
+    """Return how many values the options take that take more than one, None for any number."""
+    found: dict[str, int | None] = {}
+    for command in commands():
+        for argument in line[command].assemble_argument_collection():
+            count, any_number = argument.token_count()
+            any_number = any_number and bool(argument.parameter.consume_multiple)
+            if count > 1 or any_number:
+                found |= dict.fromkeys(argument.names, None if any_number else count)
+    return {name: count for name, count in found.items() if name.startswith("-")}

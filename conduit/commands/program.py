@@ -5,6 +5,7 @@ import inspect
 import linecache
 import sys
 import sysconfig
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import decode_source, find_spec
@@ -48,6 +49,7 @@ class ProgramFile:
         started: whether a rank of the job that runs, or ran last, has begun to execute it.
         progress: how far the job is.
         api: the front end it is written for (`api = "upc"` at its top level), None for the core.
+        api_source: what stands there as its source has it, "" where nothing does.
 
     Raises:
         BadRequest: there is no such file, or it is no Python.
@@ -69,7 +71,9 @@ class ProgramFile:
         # What is shown of it is what runs, although the file may be edited meanwhile, or the program go elsewhere.
         linecache.cache[str(path)] = (len(source), None, _lines(source), str(path))
         self._folder = path.absolute().parent
-        self.api = _api(self.tree)
+        api = _api(self.tree)
+        self.api: str | None = api.value if isinstance(api, ast.Constant) and isinstance(api.value, str) else None
+        self.api_source = "" if api is None else textwrap.shorten(ast.unparse(api), written.SHOWN, placeholder=" ...")
         self._is_script = any(isinstance(node, ast.If) and "__name__" in ast.dump(node.test) for node in self.tree.body)
         self.started = False
         self.progress = JobProgress()
@@ -96,11 +100,9 @@ class ProgramFile:
         found = getattr(module, "main", None)
         if found is None:
             script = f", or start it as a script: python {self.path}" if self._is_script else ""
-            meant = next((name for name in vars(module) if name.lower() == "main"), "")
             raise NotAProgram(
-                f"{self.path} defines no `async def main({first_argument(self.api)}, *args)`"
-                + (f" (did you mean {meant}?)" if meant else "")
-                + f"; give it one{script}"
+                f"{self.path} defines no `async def main({first_argument(self.api)}, *args)`; "
+                f"{_in_other_letters(module) or 'give it one'}{script}"
             )
         write = f"write `async def main({first_argument(self.api)}, *args)`"
         wrong = not_async(found, write) if callable(found) else f"is of type {type(found).__name__}; {write}"
@@ -280,12 +282,19 @@ def _no_python(path: Path, error: SyntaxError | ValueError) -> str:
     return "\n".join([f"{path}, line {error.lineno} is no Python: {error.msg}{remedy}", *marked])
 
 
-def _api(tree: ast.Module) -> str | None:
-    """Return the text assigned to `api` at the top level."""
+def _in_other_letters(module: ModuleType) -> str:
+    """Say that a program has a function `Main`, or `MAIN`, and how it is to be called; "" where it has none."""
+    for name, value in vars(module).items():
+        if name.lower() == "main" and inspect.isfunction(value):
+            is_async = inspect.iscoroutinefunction(value)
+            return f"its `{name}` is to be called `main`{'' if is_async else ', and to be async'}"
+    return ""
+
+
+def _api(tree: ast.Module) -> ast.expr | None:
+    """Return what is assigned to `api` at the top level, None where that is None, or nothing is."""
     for node in tree.body:
         match node:
-            case ast.Assign(targets=[ast.Name("api")], value=ast.Constant(str() as text)):
-                return text
-            case ast.AnnAssign(target=ast.Name("api"), value=ast.Constant(str() as text)):
-                return text
+            case ast.Assign(targets=[ast.Name("api")], value=value) | ast.AnnAssign(ast.Name("api"), value=value):
+                return None if isinstance(value, ast.Constant) and value.value is None else value
     return None

@@ -63,7 +63,7 @@ from conduit.launch.tracebacks import whole
 from conduit.launch.tracing import tracing
 from conduit.launch.warned import warned
 from conduit.options import describe, read_float
-from conduit.words import like
+from conduit.words import closest, like
 
 DEFAULT = "sci"
 _PART = "CONDUIT_PART"
@@ -487,18 +487,28 @@ def _default(runner: Callable[..., Any]) -> str:
 
 def _runner(file: ProgramFile) -> Callable[..., Any]:
     """Return what runs programs of the file's kind: the core, or a front end that is installed."""
-    if file.api is None:
+    if not file.api_source:
         core: Callable[..., Any] = conduit.run
         return core
-    entry = installed(FRONT_ENDS).get(file.api)
+    entry = installed(FRONT_ENDS).get(file.api or "")
     if entry is None:
-        known = sorted(installed(FRONT_ENDS))
-        raise BadRequest(
-            f"{file.path} is written for api = '{file.api}', a front end that is not installed"
-            f"{like(file.api, known)}; installed are: {', '.join(known) or 'none'}"
-        )
+        raise BadRequest(_no_front_end(file, sorted(installed(FRONT_ENDS))))
     runner: Callable[..., Any] = entry.load()
     return runner
+
+
+def _no_front_end(file: ProgramFile, known: Sequence[str]) -> str:
+    """Return what is wrong with the `api` of a file, and what it may be.
+
+    Args:
+        file: the program.
+        known: the front ends that are installed.
+    """
+    what = f"a front end that is not installed{like(file.api or '', known)}"
+    if file.api is None:
+        meant = closest(file.api_source, known) or next(iter(known), "")
+        what = f'which is no text; write a front end, as api = "{meant}"'
+    return f"{file.path} is written for api = {file.api_source}, {what}; installed are: {', '.join(known) or 'none'}"
 
 
 def _check_front_end(runner: Callable[..., Any], specs: Sequence[Spec]) -> None:

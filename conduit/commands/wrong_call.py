@@ -67,13 +67,16 @@ def explain(name: str, error: CycloptsError) -> str:
 
 
 def _without_option(error: UnknownOptionError) -> str:
-    """Return the call without `--conduit`, "" where it has none."""
+    """Return the call without `--conduit`, "" where it has none; for each conduit one, of a command that takes one."""
     given = list(error.root_input_tokens or [])
     named = _conduits(given)
     words = [word.removeprefix("--conduit=") for word in given if word != "--conduit"]
-    if named and given[0] in _OF_ONE:  # of two conduits the one that the option names is meant
-        words = [word for word in words if word in named or word.partition(":")[0] not in installed(CONDUITS)]
-    return f"write conduit {join(words)}" if words[1:] and words != given else ""
+    calls = [words]
+    if named and given[0] in _OF_ONE:  # those that the option names are meant
+        others = [word for word in words[1:] if word.partition(":")[0] not in {*installed(CONDUITS), *named}]
+        calls = [[given[0], each, *others] for each in dict.fromkeys(words) if each in named]
+    ways = ", then ".join(f"conduit {join(each)}" for each in calls)
+    return f"write {ways}" if words[1:] and words != given else ""
 
 
 def _of_the_program(error: UnknownOptionError) -> str:

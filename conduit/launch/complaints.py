@@ -42,4 +42,4 @@ def complain_of(command: str, error: BaseException, words: Callable[[str], str] 
     notes: Sequence[str] = getattr(error, "__notes__", ())
     text = str(error).removeprefix(f"{command}: ")  # errors of conduit.run begin with "run: "
     lines = "\n  ".join((f"conduit {command}: {text}", *notes))
-    complain(words(f"{terminal.shown(lines)}\n"), error, alike=not notes and ended_by() is None)
+    complain(terminal.shown(words(f"{lines}\n")), error, alike=not notes and ended_by() is None)

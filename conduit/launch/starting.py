@@ -222,7 +222,7 @@ class _Launcher:
                 terminal.tell(stall.interrupted(self._states, self._count))
                 self._outcome.shown = True
         status = self._process.returncode
-        self._outcome.status = 1 if self._lost or self._fallen else 128 - status if status < 0 else status
+        self._outcome.status = self._status(128 - status if status < 0 else status)
         self._outcome.explained = self._explained
         if self._shown is not None:
             _, self._outcome.kind, self._outcome.said = self._shown
@@ -231,6 +231,21 @@ class _Launcher:
         elif not self._explained and (status or not self._outcome.results):  # it may take any end for a good one
             self._tell_fallen()
         return self._outcome
+
+    def _status(self, launchers: int) -> int:
+        """Return the status of the whole: that of the rank which is shown, where its launcher may have taken another's.
+
+        Args:
+            launchers: that of the launcher, which has those of all ranks and makes one of them as it likes.
+        """
+        if self._lost or self._fallen:
+            return 1
+        if self._shown is None or not self._others:
+            return launchers
+        _, kind, said = self._shown
+        if kind == _EXIT:
+            return _exited(said) or launchers
+        return 1 if any(other == _EXIT for other, _ in self._others) else launchers
 
     def _watch(self) -> None:
         """Watch until it has ended, or has to: because this process is asked to end, or a process is lost."""
@@ -527,6 +542,12 @@ class _Reader:
         whole, end, self._line = (self._line + data).rpartition(b"\n")
         if end:
             self._plain(self, whole + end)
+
+
+def _exited(said: str) -> int:
+    """Return the status of a process that a SystemExit has ended, by its words: those of a number are the number."""
+    number = said.removeprefix("-").isdecimal()
+    return int(said) & 0xFF if number else 0 if said in ("", str(False)) else 1
 
 
 def _how(ways: Mapping[int, int | None]) -> str:

@@ -6,20 +6,17 @@ before this package is imported whole: so nothing of it is imported here but at 
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any
 
 from conduit.launch.hidden import hiding
+from conduit.launch.imported import is_command, shows_python, tell_interrupt
 
-_COMMAND = "conduit"
-_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
-_INTERRUPTED = 130
 _HEARD_S = 0.5
 _STARTER = "mpi4py"
 """The package that starts scripts: `python -m mpi4py SCRIPT.py`."""
@@ -33,7 +30,7 @@ _FORMAT: list[Callable[..., str]] = []
 
 def install() -> None:
     """Let errors that nobody catches be shown so, and warnings of this package, unless others than Python show them."""
-    if sys.excepthook is sys.__excepthook__:
+    if shows_python():
         sys.excepthook = _show
     if warnings.formatwarning.__module__ in _OF_PYTHON:
         _FORMAT.append(warnings.formatwarning)
@@ -41,12 +38,7 @@ def install() -> None:
 
 
 def _show(kind: type[BaseException], error: BaseException, step: TracebackType | None) -> None:
-    if isinstance(error, KeyboardInterrupt) and _in_imports(step):
-        if _is_command():
-            print("interrupted", file=sys.stderr)
-            raise SystemExit(_INTERRUPTED)
-        error.__traceback__ = _cut(step)
-    else:
+    if not (isinstance(error, KeyboardInterrupt) and tell_interrupt(error, step)):
         if (text := hiding(error)) and text not in getattr(error, "__notes__", ()):
             error.add_note(text)
         with suppress(Exception):  # Python shows then what there is
@@ -67,32 +59,6 @@ def _format(message: object, category: type[Warning], *where: Any, **more: Any) 
         with suppress(Exception):
             return _refolded_warning(text)
     return text
-
-
-def _is_command() -> bool:
-    """Say whether this process is the command line, and no script."""
-    begun = os.path.basename(sys.argv[0]) == _COMMAND or sys.orig_argv[1:3] == ["-m", _COMMAND]
-    return begun or sys.argv[0] == f"{_PACKAGE}__main__.py"  # with options of Python before it
-
-
-def _in_imports(step: TracebackType | None) -> bool:
-    """Say whether what runs is the import of this package."""
-    while step is not None:
-        if _is_import(step.tb_frame):
-            return True
-        step = step.tb_next
-    return False
-
-
-def _is_import(frame: FrameType) -> bool:
-    return frame.f_code.co_name == "<module>" and frame.f_code.co_filename.startswith(_PACKAGE)
-
-
-def _cut(step: TracebackType | None) -> TracebackType | None:
-    """Return a traceback up to where the import of this package begins."""
-    if step is None or step.tb_frame.f_code.co_filename.startswith(("<frozen ", _PACKAGE)):
-        return None
-    return TracebackType(_cut(step.tb_next), step.tb_frame, step.tb_lasti, step.tb_lineno)
 
 
 def _is_shown_by_another(error: BaseException) -> bool:
@@ -123,7 +89,7 @@ def _improve(error: BaseException) -> None:
     trim(error)
     between = {_STARTER, _LOOP} if isinstance(error, ConduitError) else {_STARTER}
     error.__traceback__ = _without(between, error.__traceback__)
-    if _is_command():
+    if is_command():
         error.__traceback__ = plugins_part(error) or error.__traceback__
 
 

@@ -551,6 +551,6 @@ def test_a_size_that_needs_too_large_a_segment_is_refused_by_its_option(command)
     status, _, err = command("testsmall", "--conduit", "sci", "--sections", "A", "--max-size", "4M")
     assert status == 2
     assert err == (
-        "conduit testsmall: --max-size 4194304 needs segment=4194304: the SCI driver gives at most 2097152 bytes of "
-        "contiguous memory; ask for at most 2097152, or use sci:patched=yes\n"
+        "conduit testsmall: --max-size 4M needs segment=4M: the SCI driver gives at most 2M of contiguous memory; ask "
+        "for at most 2M, or use sci:patched=yes\n"
     )

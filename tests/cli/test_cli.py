@@ -132,6 +132,15 @@ def test_version(command):
         ),
         (["raw", "sci", "--conduit", "t3e"], "conduit raw: there is no option --conduit; write conduit raw t3e\n"),
         (
+            ["raw", "--conduit", "sci", "--conduit=t3e", "--json", "it.json"],
+            "conduit raw: there is no option --conduit; write conduit raw sci --json it.json, then conduit raw t3e "
+            "--json it.json\n",
+        ),
+        (
+            ["show", "--conduit", "sci", "--conduit", "t3e"],
+            "conduit show: there is no option --conduit; write conduit show sci, then conduit show t3e\n",
+        ),
+        (
             ["show", "--conduit=sci:slots=4"],
             "conduit show: there is no option --conduit=sci:slots=4; write conduit show sci",
         ),

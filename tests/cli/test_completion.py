@@ -88,7 +88,7 @@ def typed(bash, tmp_path_factory):
     path, completing = bash
     folder = tmp_path_factory.mktemp("files")
     (folder / "programs").mkdir()
-    for name in ("my prog.py", "programs/heat.py", "ring.py"):
+    for name in ("my prog.py", "programs/heat.py", "results.json", "ring.py"):
         (folder / name).touch()
     script = tmp_path_factory.mktemp("bash") / "completion"
     script.write_text(completing + """conduit() { printf '<%s>' "$@"; exit; }\nPS1='ready'\n""")
@@ -105,7 +105,7 @@ def typed(bash, tmp_path_factory):
             shown = b""
             while b"ready" not in shown:
                 shown += terminal.read(1000)
-            terminal.write(line.encode())
+            terminal.write(line.encode() + b"\x04\x04")  # which ends one that waits for a closing quote
             with contextlib.suppress(OSError):  # the end of a terminal
                 while more := terminal.read(1000):
                     shown += more
@@ -131,6 +131,12 @@ def typed(bash, tmp_path_factory):
         ("show sci:nosuch\t\n", ["show", "sci:nosuch"]),
         ("show nosuch:inl\t\n", ["show", "nosuch:inl"]),
         ("show sunf\t\n", ["show", "sunfire"]),
+        ('show "sci:order=st\t\n', ["show", "sci:order=strict"]),
+        ("show 'sci:order=st\t\n", ["show", "sci:order=strict"]),
+        ('show "mpi:library=mpi4py,cr\t4" "sci:inl\tno"\n', ["show", "mpi:library=mpi4py,credits=4", "sci:inline=no"]),
+        ('run --conduit "sci:inl\ty\t\n', ["run", "--conduit", "sci:inline=yes"]),
+        ('run --conduit="sci:order=st\t\n', ["run", "--conduit=sci:order=strict"]),
+        ('run --conduit "su\t\n', ["run", "--conduit", "sunfire"]),
     ],
 )
 def test_bash_completes_options_in_a_spec(typed, typing, expected):
@@ -141,12 +147,44 @@ def test_bash_completes_options_in_a_spec(typed, typing, expected):
 @pytest.mark.parametrize(
     ("typing", "expected"),
     [
-        ("run r\t\n", ["run", "ring.py"]),
+        ("run ri\t\n", ["run", "ring.py"]),
         ("run my\t\n", ["run", "my prog.py"]),
         ("run pro\the\t\n", ["run", "programs/heat.py"]),
+        ('run "my\t\n', ["run", "my prog.py"]),
     ],
 )
 def test_bash_completes_files_whose_names_have_spaces_and_goes_on_into_folders(typed, typing, expected):
+    assert typed(f"conduit {typing}") == expected
+
+
+@pytest.mark.parametrize(
+    ("typing", "expected"),
+    [
+        ("compare --diff ring.py res\t\n", ["compare", "--diff", "ring.py", "results.json"]),
+        ("compare --diff=ring.py res\t\n", ["compare", "--diff=ring.py", "results.json"]),
+        ("compare --diff ring.py ring.py res\t\n", ["compare", "--diff", "ring.py", "ring.py", "res"]),
+        ("compare --diff ring.py --out ring.py res\t\n", ["compare", "--diff", "ring.py", "--out", "ring.py", "res"]),
+        ("compare --from ring.py ring.py my\t\n", ["compare", "--from", "ring.py", "ring.py", "my prog.py"]),
+        ("compare --from ring.py pro\the\t\n", ["compare", "--from", "ring.py", "programs/heat.py"]),
+        ("compare --from ring.py --ou\t\n", ["compare", "--from", "ring.py", "--out"]),
+        ("compare --from ring.py --conduit su\t\n", ["compare", "--from", "ring.py", "--conduit", "sunfire"]),
+    ],
+)
+def test_bash_completes_the_further_values_of_an_option(typed, typing, expected):
+    assert typed(f"conduit {typing}") == expected
+
+
+@pytest.mark.parametrize(
+    ("typing", "expected"),
+    [
+        ("run ring.py -- res\t\n", ["run", "ring.py", "--", "results.json"]),
+        ("run ring.py -- pro\the\t\n", ["run", "ring.py", "--", "programs/heat.py"]),
+        ("run ring.py --ranks 2 -- 3 my\t\n", ["run", "ring.py", "--ranks", "2", "--", "3", "my prog.py"]),
+        ("run ring.py -- --con\t\n", ["run", "ring.py", "--", "--con"]),
+        ("run ring.py -- --conduit s\t\n", ["run", "ring.py", "--", "--conduit", "s"]),
+    ],
+)
+def test_bash_completes_files_for_a_program_behind_the_dashes(typed, typing, expected):
     assert typed(f"conduit {typing}") == expected
 
 

@@ -77,7 +77,7 @@ def test_the_category_that_carries_the_size(command, size, category):
         ),
         (
             ("--category", "medium", "--size", "1M"),
-            "is more than a medium message carries on 'sci': at most 2048",
+            "is more than a medium message carries on 'sci': at most 2K",
         ),
         (("--size", "1G"), "is more than a long message carries on 'sci'"),
         (("--size", "-1"), "-1"),

@@ -503,8 +503,18 @@ def test_a_warning_of_many_ranks_is_said_once(run):
         ("x = 1", "program.py defines no `async def main(ep, *args)`; give it one"),
         (
             "async def Main(ep): pass",
-            "program.py defines no `async def main(ep, *args)` (did you mean Main\\?\\); give it one",
+            "program.py defines no `async def main(ep, *args)`; its `Main` is to be called `main`\n$",
         ),
+        (
+            "api = 'shmem'\nasync def MAIN(pe): pass\nif __name__ == '__main__': pass",
+            "program.py defines no `async def main(pe, *args)`; its `MAIN` is to be called `main`, or start it as a "
+            "script: python .*.py",
+        ),
+        (
+            "def Main(ep): pass",
+            "program.py defines no `async def main(ep, *args)`; its `Main` is to be called `main`, and to be async\n$",
+        ),
+        ("MAIN = 3", "program.py defines no `async def main(ep, *args)`; give it one\n$"),
         ("def main(ep): pass", "main of .*program.py is an ordinary function; write `async def main(ep, *args)`"),
         ("class main: pass", "main of .*program.py is a class; write `async def main(ep, *args)`"),
         ("main = 3", "main of .*program.py is of type int; write `async def main(ep, *args)`"),
@@ -521,6 +531,14 @@ def test_a_warning_of_many_ranks_is_said_once(run):
             "api = 'caf'\nasync def main(t): pass",
             "program.py is written for api = 'caf', a front end that is",
         ),
+        (
+            "api = 3\nasync def main(ep): pass",
+            'program.py is written for api = 3, which is no text; write a front end, as api = "mpi"; installed are: ',
+        ),
+        (
+            "import upc\napi: object = upc\nasync def main(t): pass",
+            'program.py is written for api = upc, which is no text; write a front end, as api = "upc"; installed are: ',
+        ),
     ],
 )
 def test_file_that_is_no_program_is_a_wrong_call(run, source, message):
@@ -528,6 +546,10 @@ def test_file_that_is_no_program_is_a_wrong_call(run, source, message):
     assert status == 2
     assert re.match("conduit run: .*" + message.replace("(", r"\(").replace("*args)", r"\*args\)"), err)
     assert "Traceback" not in err
+
+
+def test_no_api_may_be_said_and_means_the_core(run):
+    assert run("api = None\nasync def main(ep): print(type(ep).__name__)", "--ranks", "1").out.startswith("Endpoint")
 
 
 @pytest.mark.parametrize(

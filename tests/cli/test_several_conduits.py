@@ -137,8 +137,8 @@ def test_a_wrong_call_ends_all(run):
         (
             ("loggp", "sci"),
             ("--segment", "3M"),
-            "segment=3145728: the SCI driver gives at most 2097152 bytes of contiguous memory; ask for at most "
-            "2097152, or use sci:patched=yes",
+            "--segment 3M: the SCI driver gives at most 2M of contiguous memory; ask for at most 2M, or use "
+            "sci:patched=yes",
         ),
         (
             ("loggp", "mpi:library=mpi4py"),

@@ -62,6 +62,17 @@ def test_a_wrong_call_fits_its_terminal(show):
     assert max(map(len, screen.getvalue().splitlines())) <= 80
 
 
+def test_sizes_are_told_as_they_were_given_before_lines_are_folded(show, tmp_path, monkeypatch):
+    (tmp_path / "it.py").write_text("async def main(ep): pass")
+    for columns in range(40, 90):
+        screen = show()
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert call(["run", str(tmp_path / "it.py"), "--segment", "100G"]) == 2
+        assert "".join(screen.getvalue().split()) == (
+            "conduitrun:--segment100G:theSCIdrivergivesatmost2Mofcontiguousmemory;askforatmost2M"
+        )
+
+
 def test_what_is_to_be_pasted_is_not_broken():
     line = "    rank 0: write `with trio.fail_after(seconds):` and not `x`"
     for width in range(10, len(line) + 1):

@@ -7,7 +7,7 @@ import types
 import pytest
 
 import conduit
-from conduit.launch import output, terminal, uncaught
+from conduit.launch import imported, output, terminal, uncaught
 from conduit.launch.tracebacks import WHOLE
 
 MAIN = "async def main(ep):\n    return ep.rank\n"
@@ -238,7 +238,11 @@ def test_whoever_shows_errors_otherwise_goes_on_to_do_so(monkeypatch):
     uncaught.install()
     assert sys.excepthook is other
     monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
+    imported.install()
+    assert sys.excepthook is imported._show
     uncaught.install()
+    assert sys.excepthook is uncaught._show
+    imported.install()
     assert sys.excepthook is uncaught._show
 
 
@@ -247,7 +251,7 @@ def test_whoever_shows_errors_otherwise_goes_on_to_do_so(monkeypatch):
 
 def _interrupted():
     """Return a Ctrl-C that has come in the import of this package, out of a script."""
-    inner = compile("import signal\nsignal.raise_signal(signal.SIGINT)", uncaught._PACKAGE + "a_part.py", "exec")
+    inner = compile("import signal\nsignal.raise_signal(signal.SIGINT)", imported.PACKAGE + "a_part.py", "exec")
     names = {"exec": exec, "inner": inner}
     with pytest.raises(KeyboardInterrupt) as caught:
         exec(compile("\nexec(inner, {})", "script.py", "exec"), names)
@@ -257,7 +261,7 @@ def _interrupted():
 def test_ctrl_c_in_the_imports_of_the_command_line_is_one_word(monkeypatch, capsys):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     error = _interrupted()
-    for words, arguments in ((["/bin/conduit", "run"], []), (["-m"], ["python", "-m", "conduit", "run"])):
+    for words, arguments in ((["/bin/conduit", "run"], []), (["-m"], ["python", "-X", "dev", "-m", "conduit", "run"])):
         monkeypatch.setattr(sys, "argv", words)
         monkeypatch.setattr(sys, "orig_argv", arguments)
         with pytest.raises(SystemExit) as left:

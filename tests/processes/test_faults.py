@@ -190,6 +190,11 @@ def test_of_errors_of_all_ranks_one_is_shown_whole(run_program):
     assert further in ([], *single, [f"{named(others)} raised the same, with other numbers"])
 
 
+def test_of_ranks_that_exit_with_statuses_of_their_own_the_one_that_is_shown_is_the_commands(run_program):
+    done = run_program("async def main(ep):\n    ep.exit(3 + ep.rank)\n", ranks=3)
+    assert done.err.startswith(f"rank {done.status - 3} ended the job with status {done.status} at ")
+
+
 SCRIPT = """
 import conduit
 

@@ -303,11 +303,16 @@ def test_what_is_framed_is_put_together_however_it_is_cut(cut):
     assert b"".join(plain) == b"plain\nhalf \x1e no head of a line\n"
 
 
+def outcome(*said, status=1):
+    """Return what has become of processes that have sent frames: rank, kind and bytes of each."""
+    data = b"".join(frame for each in said for frame in output.frames(*each))
+    command = [sys.executable, "-S", "-c", f"import os, sys; os.write(2, {data!r}); sys.exit({status})"]
+    return starting.start(4, command, {}, {})
+
+
 def ended(capfd, *said):
     """Return what is shown of processes that have sent frames: rank, kind and bytes of each."""
-    data = b"".join(frame for each in said for frame in output.frames(*each))
-    command = [sys.executable, "-S", "-c", f"import os, sys; os.write(2, {data!r}); sys.exit(1)"]
-    assert starting.start(4, command, {}, {}).status == 1
+    assert outcome(*said).status == 1
     return capfd.readouterr().err.splitlines()
 
 
@@ -325,6 +330,29 @@ def test_an_error_of_several_ranks_is_told_once(capfd):
         "ranks 0, 4 raised the same",
         "ranks 1, 3 raised KeyError too: 'a'",
     ]
+
+
+@pytest.mark.parametrize(
+    ("errors", "launcher", "status"),
+    [
+        ([SystemExit(4), SystemExit(3), SystemExit(5)], 5, 4),
+        ([SystemExit(4), SystemExit(3), SystemExit(5)], 7, 4),  # the bits of all, as some launchers have it
+        ([SystemExit(-1), SystemExit(3)], 3, 255),
+        ([SystemExit(256 + 7), SystemExit(3)], 3, 7),
+        ([SystemExit("in words"), SystemExit(3)], 3, 1),
+        ([SystemExit(True), SystemExit(3)], 3, 1),
+        ([LookupError("lost"), SystemExit(3)], 3, 1),
+        ([SystemExit(3), LookupError("lost")], 1, 3),
+        ([LookupError("lost"), KeyError("lost")], 2, 2),  # it may be a wrong call
+        ([SystemExit(0)], 1, 1),
+        ([SystemExit("3")], 1, 1),  # a text
+    ],
+)
+def test_the_status_of_the_whole_is_that_of_the_rank_which_is_shown(capfd, errors, launcher, status):
+    found = outcome(*(failed(rank, error) for rank, error in enumerate(errors, 2)), status=launcher)
+    assert found.status == status
+    assert capfd.readouterr().err.startswith(f"{type(errors[0]).__name__}: {errors[0]}\nraised by rank 2\n")
+    assert found.last_words == ("in words" if "in words" in errors[0].args else "")
 
 
 def test_errors_that_differ_in_numbers_alone_are_told_once(capfd):

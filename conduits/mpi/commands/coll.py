@@ -22,7 +22,7 @@ from conduit.benchmarks import Program, Record, View, execute, sizes
 from conduits.mpi.awaited.buffers import IN_PLACE
 from conduits.mpi.awaited.operators import MAX, SUM
 from conduits.mpi.awaited.process import current
-from conduits.mpi.collectives.algorithms import named
+from conduits.mpi.collectives.algorithms import LIBRARY, named
 from conduits.mpi.collectives.channel import Tally
 from conduits.mpi.commands.options import UNUSED, MpiOptions, check, library_marks, on_mpi, styles
 
@@ -214,7 +214,13 @@ def _algorithms(text: str | None, sections: str | None, conduits: tuple[str, ...
     asked = known if text == "all" else [name.strip() for name in text.split(",")]
     unknown = [name for name in asked if name not in known]
     if unknown and known:
-        raise BadRequest(f"--algorithms {unknown[0]!r} is not known; give all, or some of {','.join(known)}")
+        some = f"give all, or some of {','.join(known)}"
+        if unknown[0] == LIBRARY:
+            raise BadRequest(
+                f"--algorithms {LIBRARY!r}: MPI's own collectives, which no simulated library has; add --conduit "
+                f"mpi:library=mpi4py, or {some}"
+            )
+        raise BadRequest(f"--algorithms {unknown[0]!r} is not known; {some}")
     return tuple(asked)
 
 

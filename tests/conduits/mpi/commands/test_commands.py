@@ -119,8 +119,15 @@ def test_the_algorithms_of_mpi_itself_are_there_where_real_mpi_is_asked_for(tmp_
     others = "give all, or some of dissemination,library,tree,two-level$"
     with pytest.raises(conduit.BadRequest, match=rf"\A--algorithms 'ring' is not known; {others}"):
         program("mpi", real, text="ring")
-    with pytest.raises(conduit.BadRequest, match=r"\A--algorithms 'library' is not known; give all, or some of diss"):
-        program("mpi:library=sunmpi")
+    only = (
+        r"\A--algorithms 'library': MPI's own collectives, which no simulated library has; add --conduit "
+        r"mpi:library=mpi4py, or give all, or some of dissemination,tree,two-level\Z"
+    )
+    for text in ("library", "tree,library", "library,ring"):
+        with pytest.raises(conduit.BadRequest, match=only):
+            program("mpi:library=sunmpi", text=text)
+    with pytest.raises(conduit.BadRequest, match=r"\A--algorithms 'ring' is not known; give all, or some of diss"):
+        program("mpi:library=sunmpi", text="ring,library")
 
 
 def test_the_parameters_of_logp_are_those_of_their_formulas(tmp_path):

@@ -1,0 +1,63 @@
+"""Ctrl-C while the command line is still being imported: it ends as any command that is interrupted."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+PRESSING = """
+import os, sys
+
+class Pressing:
+    def find_spec(self, name, path, target=None):
+        if name == os.environ["PRESSED_AT"]:
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Pressing())
+"""
+COMMAND = "import sys\nfrom conduit.commands.cli import main\nsys.exit(main())\n"
+
+
+@pytest.fixture
+def interrupted(tmp_path):
+    """Run Python in a process where Ctrl-C comes as a module is imported; return what it ends with, and says."""
+    (tmp_path / "sitecustomize.py").write_text(PRESSING)
+    (tmp_path / "conduit").write_text(COMMAND)
+    (tmp_path / "script.py").write_text("import conduit\n")
+
+    def run(at, *words):
+        path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+        environment = {**os.environ, "PYTHONPATH": path, "PRESSED_AT": at}
+        command = [sys.executable, *(word.format(folder=tmp_path) for word in words)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd="/")
+        return done.returncode, done.stdout, done.stderr
+
+    return run
+
+
+COMMANDS = {
+    ("{folder}/conduit",): [
+        "conduit.launch.uncaught",
+        "conduit.launch.hidden",
+        "conduit.contract",
+        "conduit.commands",
+        "cyclopts",
+        "conduit.commands.list",
+    ],
+    ("-m", "conduit"): ["conduit.launch.uncaught", "conduit.launch.output", "conduit.commands.cli"],
+    ("-X", "dev", "-m", "conduit"): ["conduit.launch.hidden"],
+}
+
+
+@pytest.mark.parametrize(("words", "at"), [(words, at) for words, modules in COMMANDS.items() for at in modules])
+def test_ctrl_c_while_the_command_is_imported_is_one_word(interrupted, words, at):
+    assert interrupted(at, *words, "list") == (130, "", "interrupted\n")
+
+
+def test_ctrl_c_while_a_script_imports_this_package_shows_the_line_of_the_script(interrupted):
+    for at in ("conduit.launch.uncaught", "conduit.launch.run"):
+        status, out, err = interrupted(at, "{folder}/script.py")
+        assert (out, err.splitlines()[-2:]) == ("", ["    import conduit", "KeyboardInterrupt"])
+        assert len(err.splitlines()) == 4
+        assert status not in (0, 1)
