@@ -15,13 +15,20 @@ WIDTH = 100
 _ANY = 100_000
 
 
+class _Console(Console):
+    """One whose pipe nobody reads any more: the command hears of it; it does not end the process, as rich's does."""
+
+    def on_broken_pipe(self) -> None:
+        raise  # it is called while that is handled
+
+
 def make_console(*, stderr: bool = False) -> Console:
     """Return a console on standard output or error: as wide as the terminal, `WIDTH` where there is none."""
-    console = Console(highlight=False, stderr=stderr)
+    console = _Console(highlight=False, stderr=stderr)
     if console.is_terminal:
         return console
     asked = os.environ.get("COLUMNS", "")
-    return Console(highlight=False, stderr=stderr, width=int(asked) if asked.isdecimal() and int(asked) else WIDTH)
+    return _Console(highlight=False, stderr=stderr, width=int(asked) if asked.isdecimal() and int(asked) else WIDTH)
 
 
 def widths(console: Console, table: Table) -> tuple[int, int]:

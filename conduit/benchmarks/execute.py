@@ -118,13 +118,15 @@ def execute(program: Program, options: BenchmarkOptions, console: Console | None
             runs.extend(_measured(program, options, specs, plans, console))
     finally:  # what was measured is shown even if a later conduit fails, or Ctrl-C ends it
         if runs and output.is_first():
-            print_runs(console, runs, program.rate, options.columns)
-            for run in runs:
-                _print_notes(program, run, console)
-            if options.json is not None:
-                write_file("json", options.json, runs_as_json(runs))
-            if options.csv is not None:
-                write_file("csv", options.csv, runs_as_csv(runs))
+            try:
+                print_runs(console, runs, program.rate, options.columns)
+                for run in runs:
+                    _print_notes(program, run, console)
+            finally:  # even if nobody reads what is printed
+                if options.json is not None:
+                    write_file("json", options.json, runs_as_json(runs))
+                if options.csv is not None:
+                    write_file("csv", options.csv, runs_as_csv(runs))
     return 0
 
 

@@ -292,6 +292,8 @@ class _Series:
 
     def _note_end(self, error: BaseException) -> None:
         """Take note of what ends all jobs: an end that was asked for, or a wrong call, which has begun nothing."""
+        if len(self._found) == self._begun:  # its results are known: what it prints at the end cannot be printed
+            return
         if line := _in_a_line(error):
             self._stopped = self._begun - 1
             self._found.append(self._failed(self._asked.specs[self._stopped], line))
@@ -301,11 +303,13 @@ class _Series:
     def _tell(self) -> None:
         """Say at the end what has become of all jobs, and write it."""
         json = self._asked.json
-        if self._several and self._runs:
-            print_times(self._runs, make_console(stderr=json == STANDARD_OUTPUT))
-        self._reported.tell_where()
-        if json is not None and self._found:
-            write_file("json", json, json_text(self._found))
+        try:
+            if self._several and self._runs:
+                print_times(self._runs, make_console(stderr=json == STANDARD_OUTPUT))
+            self._reported.tell_where()
+        finally:  # even if nobody reads what is printed
+            if json is not None and self._found:
+                write_file("json", json, json_text(self._found))
         self._kept.tell()
         if self._several:
             self._failures.tell(stopped=self._stopped, not_run=self._begun)

@@ -45,11 +45,8 @@ def tracing(path: Path | None) -> Iterator[None]:
         with observed(HandedOver):
             yield
     else:
-        try:
-            with _TraceFile(path) as file, observed(lambda spec, setup: _Written(file, spec, setup)):
-                yield
-        except OSError as error:
-            raise ConduitError(f"--trace {path} cannot be written: {error.strerror}") from error
+        with _TraceFile(path) as file, observed(lambda spec, setup: _Written(file, spec, setup)):
+            yield
 
 
 def report_recording(spec: Spec, setup: JobSetup) -> ReportRecording:
@@ -106,20 +103,28 @@ class _TraceFile:
 
     def __enter__(self) -> _TraceFile:
         self._is_new = not self._path.exists()
-        with open(self._path, "a", encoding="utf-8"):
+        with self._writing(), open(self._path, "a", encoding="utf-8"):
             pass
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *_: object) -> None:
         first = output.is_first()
-        if first and self._trace is None and self._failed is None:
-            self._leave(error)
-            return
-        self._open.close()
-        if self._failed is not None:
-            raise self._failed
+        with self._writing():
+            if first and self._trace is None and self._failed is None:
+                self._leave(error)
+                return
+            self._open.close()
+            if self._failed is not None:
+                raise self._failed
         if first:
             tell_written(self._path)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise ConduitError(f"--trace {self._path} cannot be written: {error.strerror}") from error
 
     def _leave(self, error: BaseException | None) -> None:
         """Leave the file as it was, since no job has come so far that there is anything to write."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import conduit
+from conduits.mpi.awaited import c_names as _c_names
 from conduits.mpi.awaited import datatypes as _datatypes
 from conduits.mpi.awaited import not_here as _not_here
 from conduits.mpi.awaited.buffers import BOTTOM, IN_PLACE
@@ -49,7 +50,7 @@ from conduits.mpi.program import run, run_async, run_program
 from conduits.mpi.program import world as _world
 
 Intracomm = Comm
-_instead = _not_here.OF_MPI
+_instead = {**_not_here.OF_MPI, **_c_names.OF_MPI}
 _given = "comm", Comm
 _started = "MPI.run(main, ranks={})"
 _polls = "await comm.Iprobe()", "await comm.Recv(...)"

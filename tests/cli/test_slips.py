@@ -293,6 +293,36 @@ LINES = {
     MPI + "MPI.Compute_dims(2, 2)": (
         "conduits.mpi.MPI has no Compute_dims; topologies are not here; compute neighbours of `comm.rank`"
     ),
+    MPI + "MPI.Wait(None)": "conduits.mpi.MPI has no Wait; write `await request.Wait()`",
+    MPI + "await MPI.Testall([])": (
+        "conduits.mpi.MPI has no Testall; write `await MPI.Request.Testall(requests)`"
+    ),
+    MPI + "MPI.Comm_rank(comm)": "conduits.mpi.MPI has no Comm_rank; write `comm.rank`",
+    MPI + "MPI.Group_incl(0, 1)": "conduits.mpi.MPI has no Group_incl; write `group.Incl(ranks)`",
+    MPI + "MPI.Finalized()": (
+        "conduits.mpi.MPI has no Finalized; leave it out: MPI has begun when main is called, and ends after it"
+    ),
+    MPI + "comm.COMM_WORLD": "Comm has no COMM_WORLD; write `MPI.COMM_WORLD`",
+    MPI + "await comm.Allreduce(b, b, MPI.Op.SUM)": "ReductionOp has no SUM; write `MPI.SUM`",
+    MPI + "await MPI.Request.Test(None)": (
+        "conduit.errors.BadRequest: MPI.Request.Test: None is no request; write `await request.Test()`"
+    ),
+    MPI + "await comm.Allreduce([b, MPI.DOUBLE, 4], b)": (
+        "conduit.errors.BadRequest: comm.Allreduce: sendbuf: the datatype, <Datatype MPI_DOUBLE>, is not the last "
+        "item; give [array, count, datatype]"
+    ),
+    MPI + "await comm.Bcast([b, np.float64])": (
+        "conduit.errors.BadRequest: comm.Bcast: buf: float64 is a dtype of numpy's; give MPI.DOUBLE, as in [array, "
+        "count, datatype]"
+    ),
+    MPI + "await comm.Send((b, 1, 2), 1)": (
+        "conduit.errors.BadRequest: comm.Send: buf: 2 is in the place of the datatype; give [array, count, datatype], "
+        "and with what does not begin at the array's start [array, (count, displacement), datatype]"
+    ),
+    MPI + "await comm.Allgatherv(b, [b, MPI.DOUBLE, [1, 1]])": (
+        "conduit.errors.BadRequest: comm.Allgatherv: recvbuf: the datatype, <Datatype MPI_DOUBLE>, is not the last "
+        "item; give [array, counts, displacements, datatype]"
+    ),
     MPI + "MPI.Alloc_mem(2)": "conduits.mpi.MPI has no Alloc_mem; it is not here",
     MPI + "await comm.compute(1e-6)": (
         "Comm has no compute; write `await conduit.current().compute(seconds)`, after `import conduit`"

@@ -286,9 +286,25 @@ def _simple(given: Sequence[Any], what: str) -> tuple[Any, int | None, int, Any]
         rest = list(rest[0])
     if len(rest) > 2:
         raise BadRequest(f"{what}: {_short(given[1:])} are no count and datatype; give [array, count, datatype]")
+    _refuse_disorder(rest, what, "[array, count, datatype]")
+    if len(given) == 3 and len(rest) == 2 and rest[1] is not None and datatype is None:
+        raise BadRequest(
+            f"{what}: {_short(given[2])} is in the place of the datatype; give [array, count, datatype], and with what "
+            "does not begin at the array's start [array, (count, displacement), datatype]"
+        )
     count = None if rest[0] is None else whole(rest[0], f"{what}: count")
     displacement = 0 if len(rest) < 2 or rest[1] is None else whole(rest[1], f"{what}: displacement")
     return data, count, displacement, datatype
+
+
+def _refuse_disorder(rest: Sequence[Any], what: str, order: str) -> None:
+    """Refuse a datatype that is not the last item of a list, or is numpy's."""
+    for each in rest:
+        if isinstance(each, Datatype | str) or of_mpi4py(each):
+            raise BadRequest(f"{what}: the datatype, {_short(each)}, is not the last item; give {order}")
+        if isinstance(each, np.dtype) or (isinstance(each, type) and issubclass(each, np.generic | int | float)):
+            name = datatypes.of(np.dtype(each), what).name.replace("_", ".", 1)
+            raise BadRequest(f"{what}: {np.dtype(each)} is a dtype of numpy's; give {name}, as in {order}")
 
 
 def parts(given: Any, size: int, what: str, *, writable: bool = False) -> VectorBuffer:
@@ -306,6 +322,7 @@ def parts(given: Any, size: int, what: str, *, writable: bool = False) -> Vector
         datatype_given = rest.pop()
     if len(rest) == 1 and isinstance(rest[0], tuple) and len(rest[0]) == 2 and not all(map(_is_count, rest[0])):
         rest = list(rest[0])
+    _refuse_disorder(rest, what, "[array, counts, displacements, datatype]")
     if len(rest) > 2:
         raise BadRequest(
             f"{what}: a list of {len(given)} items is no buffer of parts; give [array, counts, displacements, datatype]"

@@ -78,7 +78,13 @@ OF_GROUPS: Mapping[str, str] = {
     "Create_from_session_pset": _PLAIN,
 }
 
-OF_OPERATORS: Mapping[str, str] = {"Reduce_local": "it is not here; combine the arrays by numpy"}
+OF_OPERATORS: Mapping[str, str] = {
+    "Reduce_local": "it is not here; combine the arrays by numpy",
+    **{
+        name: f"write `MPI.{name}`"
+        for name in ("MAX", "MIN", "SUM", "PROD", "LAND", "BAND", "LOR", "BOR", "LXOR", "BXOR", "MAXLOC", "MINLOC")
+    },
+}
 
 OF_DATATYPES: Mapping[str, str] = {
     **dict.fromkeys(

@@ -19,6 +19,8 @@ from conduits.mpi.errors import ErrorClass, MpiError
 
 def _with_status(call: str) -> Any:
     def check(self: Request, status: Any = None) -> None:
+        if not isinstance(self, Request):
+            raise BadRequest(f"Request.{call}: {plain(self)} is no request; write `await request.{call}()`")
         check_status(status, f"Request.{call}")
 
     return check
