@@ -231,10 +231,15 @@ def names_of(step: MessageStep) -> str:
 
 def _category(spec: Spec, op: str, largest: Mapping[str, int], asked: str | None, size: int) -> str:
     """Return the category that carries a size, or that was asked for."""
+    if type(size) is not int:
+        raise BadRequest(f"--size {size!r} is no integer; give a number of bytes")
     if size < 0:
         raise BadRequest(f"--size {size} is too small; it must be at least 0")
     if asked is not None and asked not in largest:
-        raise BadRequest(f"--category {asked} is of messages, and --op {op} has none; leave it out")
+        if "" in largest:
+            raise BadRequest(f"--category {asked} is of messages, and --op {op} has none; leave it out")
+        *others, last = largest
+        raise BadRequest(f"--category cannot be {asked!r}; choose {', '.join(others)} or {last}")
     held = {name: most for name, most in largest.items() if asked in (None, name)}
     found = next((name for name, most in held.items() if size <= most), None)
     if found is None:

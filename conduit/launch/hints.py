@@ -28,7 +28,7 @@ from conduit.launch.misused_arguments import (
     run_by_itself,
     swapped,
 )
-from conduit.launch.misused_arrays import beyond_part, into_bytes, of_elements, of_freed
+from conduit.launch.misused_arrays import beyond_part, into_bytes, of_elements, of_freed, of_memory
 from conduit.launch.polls import polls_of
 from conduit.launch.predicates import many_truths
 from conduit.launch.program_node import ProgramNode, program_node
@@ -67,6 +67,10 @@ _NO_BYTES = "the payload that a handler is given is a memoryview: write `bytes(p
 _ONE_OF_MANY = (
     "take one element of the array, as `a[0]`; where it is the bytes of a number, as `await x.get(...)` returns them, "
     "write `a.view('i8')[0]`, with the number's dtype, or get it by `await x.get_value(rank, offset)`"
+)
+_ONE_INPUT = (
+    "standard input is at its end: all ranks read one, and each of its lines goes to one of them; read on rank 0, and "
+    "let it send the others what it has read"
 )
 _OF_ANOTHER = re.compile(r"^Argument '(\w+)' has incorrect type \(expected (\w+)\.[\w.]+, got \w+\)$")
 """How a class of a compiled package refuses an argument."""
@@ -113,7 +117,11 @@ def hint(error: BaseException) -> str:
         case TypeError() if str(error).endswith(", not memoryview"):
             return _NO_BYTES
         case TypeError():
-            return _of_another(error) or misuse(error, is_ours)
+            return _of_another(error) or of_memory(error, is_ours) or misuse(error, is_ours)
+        case ValueError() if str(error).startswith("memoryview assignment: "):
+            return of_memory(error, is_ours)
+        case EOFError() if str(error) == "EOF when reading a line":
+            return _ONE_INPUT
         case ValueError() if str(error) == "operation forbidden on released memoryview object":
             return _RELEASED
         case OverflowError() if str(error).endswith("out of bounds for uint8"):

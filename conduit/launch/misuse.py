@@ -14,6 +14,7 @@ import numpy as np
 
 from conduit.core import written
 from conduit.core.results import result_kind
+from conduit.launch import mpi4py_world
 from conduit.launch.misused_arguments import (
     STARTED,
     of_awaited_start,
@@ -208,6 +209,8 @@ def _awaited(failed: ProgramNode, node: ast.AST) -> str:
         return f"`{source_of(node)}` gives its result, which is no call: write one `await`"
     if isinstance(node, ast.List | ast.Tuple):
         return "a list cannot be awaited: await its calls one by one, or start each in a nursery of Trio"
+    if text := _of_mpi4py(failed, node):
+        return text
     value = failed.value(node)
     if value is UNKNOWN:
         return ""
@@ -222,6 +225,15 @@ def _awaited(failed: ProgramNode, node: ast.AST) -> str:
         return f"{node.id} is None, and there is nothing to wait for: leave this `await` out"
     if isinstance(node, ast.Attribute | ast.Name):
         return f"{source_of(node)} {is_a(value)}, which is there at once: write it without `await`"
+    return ""
+
+
+def _of_mpi4py(failed: ProgramNode, node: ast.AST) -> str:
+    """Say what to write where a program awaits a call of mpi4py itself, "" where it does not."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=there)) if mpi4py_world.of_mpi4py(failed.value(there)):
+            instead = mpi4py_world.in_its_place(failed.frame.f_globals.get("api", ""))
+            return f"{source_of(there)} is mpi4py's own, whose calls are not awaited; write {instead}"
     return ""
 
 

@@ -39,6 +39,18 @@ def into_bytes(error: BaseException, ours: Callable[[object], bool]) -> str:
     )
 
 
+def of_memory(error: BaseException, ours: Callable[[object], bool]) -> str:
+    """Say how numbers are stored in a memoryview of bytes, as a window's memory is; "" for other errors."""
+    failed = program_node(error, ours)
+    match None if failed is None else failed.tree:
+        case ast.Assign(targets=[ast.Subscript(value=there)]) | ast.Subscript(value=there):
+            stores = "bytes-like" in str(error) or "memoryview" in str(error)
+            if failed is not None and stores and isinstance(failed.value(there), memoryview):
+                array = f"`a = numpy.frombuffer({source_of(there)}, dtype)`"
+                return f"{source_of(there)} is a memoryview of bytes: write {array}, then `a[...] = ...`"
+    return ""
+
+
 def of_elements(error: BaseException, ours: Callable[[object], bool]) -> str:
     """Say that slices of a segment count bytes, where too few were taken for an element; "" for other errors."""
     failed = program_node(error, ours)

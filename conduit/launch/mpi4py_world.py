@@ -54,14 +54,19 @@ def warning(tree: ast.Module, file: str, spec: Spec) -> str:
     if lines := _lines(tree, _WORLD):
         return (
             f"{file}:{min(lines)} asks {_PACKAGE}'s own {_WORLD}, in which each process is a rank; those of "
-            f"'{spec.text}' are tasks of one process; write {_in_its_place(_front(tree))}"
+            f"'{spec.text}' are tasks of one process; write {in_its_place(_front(tree))}"
         )
     if lines := _lines(tree, _TIME):
         return (
             f"{file}:{min(lines)} asks {_PACKAGE}'s own {_TIME}, the clock of this machine; time on '{spec.text}' is "
-            f"virtual; write {_clock_in_its_place(_front(tree))}"
+            f"virtual; write {_clockin_its_place(_front(tree))}"
         )
     return ""
+
+
+def of_mpi4py(value: object) -> bool:
+    """Say whether a value is an object of mpi4py itself."""
+    return type(value).__module__.partition(".")[0] == _PACKAGE
 
 
 def _front(tree: ast.Module) -> str:
@@ -73,7 +78,7 @@ def _front(tree: ast.Module) -> str:
     return ""
 
 
-def _in_its_place(front: str) -> str:
+def in_its_place(front: str) -> str:
     """Return what to write: the import of what stands for mpi4py here, if anything does; for main(ep), its endpoint."""
     name, imported = _stands_for_it()
     if not imported:

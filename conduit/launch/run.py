@@ -269,6 +269,12 @@ def _check_main(main: Any, args: tuple[Any, ...]) -> None:
     try:
         signature.bind(None, *args)
     except TypeError as error:
+        owner, _, name = getattr(main, "__qualname__", "").rpartition(".")
+        if owner and next(iter(signature.parameters), "") == "self":
+            raise BadRequest(
+                f"run: main={describe(main)}{signature} is a method of no object; give that of one, as "
+                f"conduit.run({owner.rpartition('.')[2]}().{name}, ...)"
+            ) from None
         raise BadRequest(
             f"run: main={describe(main)}{signature} cannot be called with an endpoint and "
             f"{many(len(args), 'argument')}: {error}; {_WRITE}"

@@ -349,6 +349,22 @@ LINES = {
     MPI + "comm.my_rank": "Comm has no my_rank; write `comm.rank`",
     MPI + "await comm.Get_rank()": "comm.Get_rank() is a plain call, which never waits: write it without `await`",
     MPI + "comm.size()": "comm.size is an int and no method: write it without parentheses",
+    MPI + "World = type('Intracomm', (), {'Barrier': lambda self: None, '__module__': 'mpi4py.MPI'})\n"
+    "    world = World()\n    await world.Barrier()": (
+        "world is mpi4py's own, whose calls are not awaited; write `from conduits.mpi import MPI`, and use the "
+        "communicator that main is called with"
+    ),
+    WINDOW + "memory = win.tomemory()\n    memory[:] = 3": (
+        "memory is a memoryview of bytes: write `a = numpy.frombuffer(memory, dtype)`, then `a[...] = ...`"
+    ),
+    WINDOW + "import numpy\n    win.tomemory()[:] = numpy.ones(2)": (
+        "win.tomemory() is a memoryview of bytes: write `a = numpy.frombuffer(win.tomemory(), dtype)`, then "
+        "`a[...] = ...`"
+    ),
+    "async def main(ep): raise EOFError('EOF when reading a line')": (
+        "standard input is at its end: all ranks read one, and each of its lines goes to one of them; read on rank 0, "
+        "and let it send the others what it has read"
+    ),
     "from mpi4py_of_none import MPI": "ModuleNotFoundError: No module named 'mpi4py_of_none'",
     "import shmem4py": "there is no shmem4py here: write `from extended import shmem`",
     "from conduit.upc import run": "there is no conduit.upc here: write `from extended import upc`",

@@ -193,8 +193,23 @@ def test_a_report(report, tmp_path):
     assert all("everything" in line for line in frame["line"])
     assert "everything.py on sci" in Checked(report._repr_html_()).text
     pytest.importorskip("matplotlib")
-    report.write(tmp_path)
-    assert (tmp_path / "report.html").is_file()
+    report.write(tmp_path / "new")
+    report.write(tmp_path / "new")
+    assert (tmp_path / "new" / "report.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        ({"category": "Medium"}, "--category cannot be 'Medium'; choose short, medium or long"),
+        ({"category": "long", "op": "get"}, "--category long is of messages, and --op get has none; leave it out"),
+        ({"size": "100"}, "--size '100' is no integer; give a number of bytes"),
+    ],
+)
+def test_wrong_calls_of_explained(named, told):
+    with pytest.raises(BadRequest) as caught:
+        explained("loggp", **named)
+    assert str(caught.value) == told
 
 
 def test_what_a_benchmark_has_written(measured, tmp_path):

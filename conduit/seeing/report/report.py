@@ -47,13 +47,15 @@ class RunReport:
         return advice(self.recording, self.profile)
 
     def write(self, folder: Path | str) -> None:
-        """Write report.html and its pictures to a folder that exists.
+        """Write report.html and its pictures to a folder, which is made if need be, in one that exists.
 
         Raises:
             ConduitError: matplotlib is not installed.
             OSError: a file cannot be written.
         """
-        write_report(self.recording, Path(folder), self.program)
+        where = Path(folder)
+        where.mkdir(exist_ok=True)
+        write_report(self.recording, where, self.program)
 
     def to_json(self) -> str:
         """Return the figures and what to change as JSON; times are whole picoseconds."""
