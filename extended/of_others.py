@@ -147,6 +147,7 @@ OF_OTHERS = {
         ),
         "write `await x.atomic(dtype).compare_swap(dest, offset, expected, new)`",
     ),
+    "accumulate": "write `await x.atomic(dtype).accumulate(dest, offsets, values)`",
     **dict.fromkeys(
         ("swap", "exchange", "atomic_swap", "atomic_exchange"),
         "write `await x.atomic(dtype).swap(dest, offset, value)`",
@@ -164,7 +165,6 @@ OF_OTHERS = {
             "fetch_and_add",
             "atomics",
             "fetch_and_op",
-            "accumulate",
             "get_accumulate",
             "atomic_fetch_add",
             "atomic_inc",

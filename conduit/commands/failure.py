@@ -5,9 +5,12 @@ from types import TracebackType
 from conduit.commands import progress
 from conduit.commands.program import ProgramFile
 from conduit.errors import HandlerError
+from conduit.launch import endings
 from conduit.launch.formatting import formatted
 from conduit.launch.own_words import chain_in_own_words
 from conduit.launch.public import is_ours
+
+_STREAMS = (progress.__file__, endings.__file__)
 
 
 def failure(error: BaseException, file: ProgramFile) -> str:
@@ -31,10 +34,10 @@ def failure(error: BaseException, file: ProgramFile) -> str:
 
 
 def _without_progress(part: TracebackType | None) -> TracebackType | None:
-    """Return a traceback without its end in the stream that stands before standard output, which nobody has called."""
+    """Return a traceback without its end in a stream that stands before standard output, which nobody has called."""
     step = part
     while step is not None and step.tb_next is not None:
-        if step.tb_next.tb_frame.f_code.co_filename == progress.__file__:
+        if step.tb_next.tb_frame.f_code.co_filename in _STREAMS:
             step.tb_next = None
         step = step.tb_next
     return part

@@ -121,6 +121,7 @@ class Endpoint:
         **dict.fromkeys(
             (
                 "nodes",
+                "ranks",
                 "n_ranks",
                 "nranks",
                 "num_ranks",

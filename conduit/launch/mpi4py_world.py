@@ -59,7 +59,7 @@ def warning(tree: ast.Module, file: str, spec: Spec) -> str:
     if lines := _lines(tree, _TIME):
         return (
             f"{file}:{min(lines)} asks {_PACKAGE}'s own {_TIME}, the clock of this machine; time on '{spec.text}' is "
-            f"virtual; write {_clockin_its_place(_front(tree))}"
+            f"virtual; write {_clock_in_its_place(_front(tree))}"
         )
     return ""
 

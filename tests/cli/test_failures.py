@@ -258,6 +258,16 @@ def test_a_type_error_inside_a_handler_is_its_own(shown):
     assert "takes" not in text.splitlines()[-1]
 
 
+def test_a_print_of_what_the_output_has_no_character_for_is_the_programs_line(tmp_path):
+    (tmp_path / "prog.py").write_text("async def main(ep):\n    print(chr(233))\n")
+    ended = subprocess.run(
+        [sys.executable, "-m", "conduit", "run", "prog.py", "--ranks", "1"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, env=os.environ | {"PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    frames = [line for line in ended.stderr.splitlines() if line.startswith("  File ")]
+    assert frames == ['  File "prog.py", line 2, in main']
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no file that takes nothing")
 def test_a_print_for_which_there_is_no_room_is_the_programs_line(tmp_path):
     (tmp_path / "prog.py").write_text("async def main(ep):\n    print('hello', flush=True)\n")

@@ -294,15 +294,13 @@ LINES = {
         "conduits.mpi.MPI has no Compute_dims; topologies are not here; compute neighbours of `comm.rank`"
     ),
     MPI + "MPI.Wait(None)": "conduits.mpi.MPI has no Wait; write `await request.Wait()`",
-    MPI + "await MPI.Testall([])": (
-        "conduits.mpi.MPI has no Testall; write `await MPI.Request.Testall(requests)`"
-    ),
+    MPI + "await MPI.Testall([])": ("conduits.mpi.MPI has no Testall; write `await MPI.Request.Testall(requests)`"),
     MPI + "MPI.Comm_rank(comm)": "conduits.mpi.MPI has no Comm_rank; write `comm.rank`",
     MPI + "MPI.Group_incl(0, 1)": "conduits.mpi.MPI has no Group_incl; write `group.Incl(ranks)`",
     MPI + "MPI.Finalized()": (
         "conduits.mpi.MPI has no Finalized; leave it out: MPI has begun when main is called, and ends after it"
     ),
-    MPI + "comm.COMM_WORLD": "Comm has no COMM_WORLD; write `MPI.COMM_WORLD`",
+    MPI + "comm.COMM_SELF": "Comm has no COMM_SELF; write `MPI.COMM_SELF`",
     MPI + "await comm.Allreduce(b, b, MPI.Op.SUM)": "ReductionOp has no SUM; write `MPI.SUM`",
     MPI + "await MPI.Request.Test(None)": (
         "conduit.errors.BadRequest: MPI.Request.Test: None is no request; write `await request.Test()`"
@@ -357,9 +355,8 @@ LINES = {
     WINDOW + "memory = win.tomemory()\n    memory[:] = 3": (
         "memory is a memoryview of bytes: write `a = numpy.frombuffer(memory, dtype)`, then `a[...] = ...`"
     ),
-    WINDOW + "import numpy\n    win.tomemory()[:] = numpy.ones(2)": (
-        "win.tomemory() is a memoryview of bytes: write `a = numpy.frombuffer(win.tomemory(), dtype)`, then "
-        "`a[...] = ...`"
+    WINDOW + "import numpy\n    memory = win.tomemory()\n    memory[:] = numpy.ones(1)": (
+        "memory is a memoryview of bytes: write `a = numpy.frombuffer(memory, dtype)`, then `a[...] = ...`"
     ),
     "async def main(ep): raise EOFError('EOF when reading a line')": (
         "standard input is at its end: all ranks read one, and each of its lines goes to one of them; read on rank 0, "

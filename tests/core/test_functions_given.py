@@ -54,6 +54,12 @@ def test_a_main_that_does_not_take_what_it_is_called_with_is_refused(main, args,
     assert not hasattr(caught.value, "__notes__")  # before any rank began
 
 
+def test_a_method_of_no_object_is_told_to_be_taken_of_one():
+    message = r"\(self, ep\) is a method of no object; give that of one, as conduit.run\(_Calls\(\).method, ...\)\Z"
+    with pytest.raises(conduit.BadRequest, match=message):
+        conduit.run(_Calls.method, conduit="loggp")
+
+
 def test_a_main_may_be_decorated_or_bound():
     def with_more(function):
         @functools.wraps(function)

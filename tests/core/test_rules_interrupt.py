@@ -811,15 +811,14 @@ async def main(ep):
     print("begins", flush=True)
     while True:
         try:
-            while True:
-                sum(range(1000))
+            while True: sum(range(1000))
         except:
             pass
 """
     status, _, err = _ended(source, tmp_path, 2)
     assert status == -signal.SIGINT
     assert err == (
-        "the program has caught Ctrl-C, and is at prog.py:7 in main: it has not come to an await that lets the job "
+        "the program has caught Ctrl-C, and is at prog.py:6 in main: it has not come to an await that lets the job "
         "end, where `except Exception:` lets Ctrl-C through; one more Ctrl-C ends the process\n"
     )
 

@@ -89,7 +89,7 @@ class CommBase:
 
     _instead: ClassVar = {
         **dict.fromkeys(("my_rank", "me"), "write `comm.rank`"),
-        **{name: f"write `MPI.{name}`" for name in ("COMM_WORLD", "COMM_SELF")},
+        "COMM_SELF": "write `MPI.COMM_SELF`",
         **dict.fromkeys(("nprocs", "num_ranks"), "write `comm.size`"),
         "COMM_WORLD": "write `comm`, as main is given it, or `MPI.COMM_WORLD`",
         **dict.fromkeys(("Wtime", "now"), "write `MPI.Wtime()`"),
