@@ -51,6 +51,14 @@ def integer(call: str, name: str, value: Any) -> int:
         raise BadRequest(f"{call}: {name}={shown(value)} {is_a(value)}; pass an int") from None
 
 
+def status(call: str, name: str, value: Any) -> int:
+    """Return `value` as the exit status of a process."""
+    code = integer(call, name, value)
+    if not 0 <= code <= 255:
+        raise BadRequest(f"{call}: {name}={code} is no exit status; pass an int from 0 to 255, 0 for success")
+    return code
+
+
 def number(call: str, name: str, value: Any, most: float) -> float:
     """Return `value` as a float from 0 to `most`."""
     try:

@@ -856,12 +856,13 @@ class Endpoint:
         """End the job at once everywhere; `run` raises SystemExit(code).
 
         Args:
-            code: exit status; of one beyond 255 the system keeps the lowest 8 bits.
+            code: exit status, 0 to 255.
 
         Raises:
             SystemExit: always.
+            BadRequest: no such status; of another the system would keep 8 bits, and 256 be 0.
         """
-        error = SystemExit(arguments.integer("ep.exit", "code", code))
+        error = SystemExit(arguments.status("ep.exit", "code", code))
         self._port.fail(error)
         raise error
 

@@ -109,6 +109,12 @@ class Thread(Sealed, UpcAllocation, Bytes, UpcCollectives):
             ("all_lock_alloc", "global_lock_alloc", "lock_alloc", "upc_lock"),
             "locks are made by their names: write `async with t.lock(name):` around what it is held for",
         ),
+        "barrier_notify": "write `await t.notify()`",
+        "barrier_wait": "write `await t.wait()`",
+        **{
+            call: f"for values of each thread write `await t.extended.{call}(...)`, for shared arrays `await t.all_{call}(...)`"
+            for call in ("broadcast", "gather", "scatter", "reduce")
+        },
         "all_reduce()": "for a number of each thread write `await t.extended.all_reduce(value)`",
         "lock_attempt": "write `await t.lock(name).try_acquire()`",
         "lock_free": "locks are by their names, and none is freed",

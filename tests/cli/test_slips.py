@@ -341,6 +341,18 @@ LINES = {
         "Comm has no Set_errhandler; errors are raised, always: write `try: ... except MPI.Exception as error: ...`"
     ),
     MPI + "comm.memset": "AttributeError: 'Comm' object has no attribute 'memset'",
+    UPC + "await t.barrier_notify()": "Thread has no barrier_notify; write `await t.notify()`",
+    UPC + "await t.broadcast(3)": (
+        "Thread has no broadcast; for values of each thread write `await t.extended.broadcast(...)`, for shared arrays "
+        "`await t.all_broadcast(...)`"
+    ),
+    "async def main(ep): ep.exit(256)": (
+        "conduit.errors.BadRequest: ep.exit: code=256 is no exit status; pass an int from 0 to 255, 0 for success"
+    ),
+    "async def main(ep): ep.ranks": "Endpoint has no ranks; write `ep.size`",
+    EXTENDED + "await x.accumulate(0, 0, 1)": (
+        "Extended has no accumulate; write `await x.atomic(dtype).accumulate(dest, offsets, values)`"
+    ),
     UPC + "await a.get(0)": "AttributeError: 'SharedArray' object has no attribute 'get'",
     EXTENDED + "await x.all_alloc(8, size=3)": "x.all_alloc has no argument size=; it takes nbytes, align",
     EXTENDED + "await x.barrier(1, 2)": "x.barrier takes (id=None)",
