@@ -112,7 +112,8 @@ class Thread(Sealed, UpcAllocation, Bytes, UpcCollectives):
         "barrier_notify": "write `await t.notify()`",
         "barrier_wait": "write `await t.wait()`",
         **{
-            call: f"for values of each thread write `await t.extended.{call}(...)`, for shared arrays `await t.all_{call}(...)`"
+            call: f"for values of each thread write `await t.extended.{call}(...)`, for shared arrays `await "
+            f"t.all_{call}(...)`"
             for call in ("broadcast", "gather", "scatter", "reduce")
         },
         "all_reduce()": "for a number of each thread write `await t.extended.all_reduce(value)`",
