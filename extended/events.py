@@ -30,6 +30,10 @@ T_co = TypeVar("T_co", covariant=True)
 PUT = 0
 GET = 1
 EVERYTHING = (PUT, GET)
+_TWICE = (
+    "a reply to operation {} has come, which this rank does not wait for: the network has delivered a message twice, or "
+    "to another rank than its own; `python -X dev -m conduit ...` says which"
+)
 
 
 class Completion(Protocol):
@@ -173,7 +177,8 @@ class Events:
     def piece_done(self, number: int) -> None:
         """Take note of one reply to an operation."""
         operation = self.operations[number]
-        assert operation is not None, f"reply to operation {number}, which is not outstanding"
+        if operation is None:
+            raise conduit.ConduitError(_TWICE.format(number))
         operation.pending -= 1
         if not operation.pending:
             self.operations[number] = None

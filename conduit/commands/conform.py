@@ -41,6 +41,7 @@ def conform(
         import pytest
     except ImportError:
         raise ConduitError(f"the suite needs pytest; install it with: {to_install('conform')}") from None
+    _check_keyword(keyword)
     from conduit.conformance.pace import refuse_slow
     from conduit.conformance.suites import suite_folders
 
@@ -66,6 +67,23 @@ def conform(
             "case, as test_replies"
         )
     return 0 if status == pytest.ExitCode.OK else 1
+
+
+def _check_keyword(text: str) -> None:
+    """Refuse what pytest cannot read, and its workers would fail at, each with a traceback."""
+    try:
+        from _pytest.mark.expression import Expression  # pytest reads it so, and has no public name for it
+    except ImportError:
+        return
+    if not text:
+        return
+    try:
+        Expression.compile(text)
+    except Exception as error:  # of which kind depends on pytest's version
+        raise BadRequest(
+            f"-k {shlex.quote(text)} is no expression ({getattr(error, 'msg', error)}); give parts of names or cases, joined by and, or, not "
+            "and parentheses, as 'test_replies and 3ranks'"
+        ) from None
 
 
 class _Pressed:

@@ -225,7 +225,7 @@ def names_of(step: MessageStep) -> str:
     if not names and step.what == "notice":
         return "rest of a poll"
     if step.ticks > sum(step.constants.values()):
-        names += [f"({name})" for name in step.links]
+        names += [f"({name or 'a link without a name'})" for name in step.links]
     return ", ".join(names)
 
 

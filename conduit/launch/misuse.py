@@ -209,8 +209,8 @@ def _awaited(failed: ProgramNode, node: ast.AST) -> str:
         return f"`{source_of(node)}` gives its result, which is no call: write one `await`"
     if isinstance(node, ast.List | ast.Tuple):
         return "a list cannot be awaited: await its calls one by one, or start each in a nursery of Trio"
-    if text := _of_mpi4py(failed, node):
-        return text
+    if of_mpi4py := _of_mpi4py(failed, node):
+        return of_mpi4py
     value = failed.value(node)
     if value is UNKNOWN:
         return ""

@@ -298,7 +298,8 @@ def _problem(name: str, found: Any) -> str:
     if not (isinstance(found, type) and issubclass(found, Conduit)):
         return f"{found!r} is no subclass of conduit.Conduit"
     if getattr(found, "name", None) != name:
-        return f"the class is named {getattr(found, 'name', 'nothing')!r}; set name = {name!r} in it"
+        named = f"is named {found.name!r}" if hasattr(found, "name") else "has no name"
+        return f"the class {named}; set name = {name!r} in it"
     if problem := attribute_problem(found) or signature_problem(found):
         return problem
     if found.chooser:

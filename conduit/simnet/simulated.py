@@ -24,6 +24,7 @@ from conduit.simnet.shm import SharedMemoryTransport
 from conduit.simnet.transport import Transport
 from conduit.simnet.underived import meant, meant_by
 from conduit.simnet.untold import lost
+from conduit.words import plain
 
 _Made = TypeVar("_Made")
 _RETURNS = {
@@ -51,6 +52,10 @@ class SimulatedConduit(Conduit):
     """
 
     simulated: ClassVar[bool] = True
+    _instead: ClassVar = dict.fromkeys(
+        ("kernel", "options", "setup", "world", "host_model"),
+        "call `super().__init__(options, setup, world)` first in its __init__",
+    )
     auxiliary: ClassVar[int] = 1 << 20  # assumed: takes none of this machine's memory until it is used
 
     def __init_subclass__(cls) -> None:
@@ -172,8 +177,7 @@ class SimulatedConduit(Conduit):
             remedy = meant(transport, Transport) or "return a Transport"
             raise ConduitError(f"{type(self).__name__}.make_transport returned {transport!r}; {remedy}")
         name = type(transport).__name__
-        if getattr(transport, "port", None) is not port:
-            raise ConduitError(f"{name}.__init__ has not called super().__init__(port)")
+        self._check_port(transport, port)
         miss = getattr(transport, "miss_ps", None)
         if miss is None:
             raise ConduitError(f"{name} has no miss_ps; set it to what one poll costs that finds nothing, picoseconds")
@@ -189,11 +193,18 @@ class SimulatedConduit(Conduit):
         if not isinstance(unit, Unit):
             remedy = meant(unit, Unit) or "return a conduit.simnet.Unit"
             raise ConduitError(f"{type(self).__name__}.make_unit returned {unit!r}; {remedy}")
-        if getattr(unit, "port", None) is not port:
-            raise ConduitError(f"{type(unit).__name__}.__init__ has not called super().__init__(port)")
+        self._check_port(unit, port)
         if sys.flags.dev_mode:
             check_unit(unit)
         return unit
+
+    def _check_port(self, made: object, port: SimulatedPort) -> None:
+        """Refuse what has not been given its rank's port, or something else in its place."""
+        found, name = getattr(made, "port", None), type(made).__name__
+        if found is None:
+            raise ConduitError(f"{name}.__init__ has not called super().__init__(port)")
+        if found is not port:
+            raise ConduitError(f"{name}.__init__ has called super().__init__ with {plain(found)}; pass the port")
 
     def _made(self, method: str, make: Callable[[], _Made], base: type) -> _Made:
         """Return what a method makes, of a class that has all that it must have and derives from `base`."""

@@ -68,6 +68,11 @@ class PE(Sealed, ShmemConstants, Waits, ShmemAtomics, ShmemCollectives, ShmemLoc
         ),
         "COMM_WORLD": "write `pe.my_pe()` and `pe.n_pes()`; the team of all PEs is `pe.TEAM_WORLD`",
         "barrier": "write `await pe.barrier_all()`",
+        "wait": "write `await pe.wait_until(a[i:i+1], pe.CMP_NE, value)`",
+        **{
+            op: f"write `await pe.{op}_reduce(target, source)`"
+            for op in ("and", "or", "xor", "max", "min", "sum", "prod")
+        },
         **{
             f"team_{call}": f"write `await pe.TEAM_WORLD.{call}(...)`, or the same of another team"
             for call in ("split_strided", "sync", "destroy")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
@@ -50,6 +50,14 @@ class ShmemTeam:
     Args:
         state: what its aliases share; None of the invalid team.
     """
+
+    _instead: ClassVar = {
+        **dict.fromkeys(("split", "split_2d"), "write `await team.split_strided(start, stride, size)`"),
+        **dict.fromkeys(("rank", "my_rank"), "write `team.my_pe()`"),
+        **dict.fromkeys(("size", "num_pes"), "write `team.n_pes()`"),
+        "barrier": "write `await team.sync()`",
+        "free": "write `await team.destroy()`",
+    }
 
     def __init__(self, state: TeamState | None = None) -> None:
         self._state = state

@@ -84,13 +84,30 @@ def test_status(command, suite, outcome, status):
     assert command("conform", "loggp").status == status
 
 
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("(test_replies", "expected right parenthesis; got end of input"),
+        ("test_replies and", "expected not OR left parenthesis OR identifier; got end of input"),
+    ],
+)
+def test_a_keyword_that_pytest_cannot_read_is_refused_before_it_runs(command, words, why):
+    """Pytest ended with tracebacks of its workers."""
+    status, out, err = command("conform", "loggp", "-k", words)
+    assert (status, out) == (2, "")
+    assert err == (
+        f"conduit conform: -k '{words}' is no expression ({why}); give parts of names or cases, joined by and, or, not "
+        "and parentheses, as 'test_replies and 3ranks'\n"
+    )
+
+
 def test_a_keyword_that_matches_nothing_is_named(command, suite):
     """It ended with pytest's words alone, that no tests ran."""
     suite[1][0] = pytest.ExitCode.NO_TESTS_COLLECTED
-    assert command("conform", "loggp", "-k", "nothing such") == (
+    assert command("conform", "loggp", "-k", "nothing_such") == (
         2,
         "",
-        "conduit conform: -k 'nothing such' matches none of the suite's checks on 'loggp'; give a part of a name or "
+        "conduit conform: -k nothing_such matches none of the suite's checks on 'loggp'; give a part of a name or "
         "case, as test_replies\n",
     )
 

@@ -32,10 +32,30 @@ RNG = "import numpy; rng = numpy.random.default_rng({}.getrandbits(64)); "
 NAMES = [
     # A name of the own class is meant before one of another.
     (UPC, "t.prefix_reduce(a, a)", "Thread has no prefix_reduce (did you mean all_prefix_reduce?)", ""),
-    (UPC, "t.reduce(a, a)", "Thread has no reduce (did you mean all_reduce?)", ""),
-    (UPC, "t.gather(a, a)", "Thread has no gather (did you mean all_gather?)", ""),
+    (
+        UPC,
+        "t.reduce(a, a)",
+        "Thread has no reduce; for values of each thread write `await t.extended.reduce(...)`, for shared arrays `await "
+        "t.all_reduce(...)`",
+        "",
+    ),
+    (
+        UPC,
+        "t.gather(a, a)",
+        "Thread has no gather; for values of each thread write `await t.extended.gather(...)`, for shared arrays `await "
+        "t.all_gather(...)`",
+        "",
+    ),
     (UPC, "t.THREAD", "Thread has no THREAD (did you mean THREADS?)", "t.THREADS"),
     (UPC, "t.MYTHREADS", "Thread has no MYTHREADS (did you mean MYTHREAD?)", "t.MYTHREAD"),
+    (SHMEM, "pe.wait(a, 0)", "PE has no wait; write `await pe.wait_until(a[i:i+1], pe.CMP_NE, value)`", ""),
+    (SHMEM, "pe.sum(a, a)", "PE has no sum; write `await pe.sum_reduce(target, source)`", ""),
+    (
+        SHMEM,
+        "pe.TEAM_WORLD.split(0)",
+        "ShmemTeam has no split; write `await team.split_strided(start, stride, size)`",
+        "",
+    ),
     (SHMEM, "pe.swap(a, 1, 0)", "PE has no swap (did you mean atomic_swap?)", "await pe.atomic_swap(a[:1], 1, 0)"),
     (ATOMIC, "c.fetchxor(0, 0, 1)", "Atomic has no fetchxor (did you mean fetch_xor?)", "await c.fetch_xor(0, 0, 1)"),
     # An object at hand has it: C's functions take that as their argument.

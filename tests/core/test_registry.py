@@ -227,6 +227,15 @@ def test_name_of_the_class_must_be_the_registered_one(toys, plugins):
         registry.find("other")
 
 
+def test_a_class_without_a_name_is_told_to_have_one(toys, plugins, monkeypatch):
+    plugins[registry.CONDUITS]["other"] = "toy:Toy"
+    nameless = type("Nameless", (Toy,), {})
+    monkeypatch.delattr(Toy, "name")
+    monkeypatch.setattr(EntryPoint, "load", lambda self: nameless)
+    with pytest.raises(UnknownConduit, match=r": TypeError: the class has no name; set name = 'other' in it"):
+        registry.find("other")
+
+
 def test_commands_are_named_without_being_imported(plugins):
     plugins[registry.COMMANDS] = {"testam": "no.such.module:testam", "list": "also.none:f"}
     assert registry.commands() == {"list": "also.none:f", "testam": "no.such.module:testam"}

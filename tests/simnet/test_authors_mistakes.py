@@ -9,11 +9,13 @@ import pytest
 import conduit
 from conduit.contract import Constant, Limits, RawTable
 from conduit.launch import registry
+from conduit.launch.hints import hint
 from conduit.options import SimOptions, option
 from conduit.simnet import HostModel, Transport, Unit
 from conduit.simnet.constants import bytes_per_s, ps
 from conduits.loggp import Loggp
 from conduits.loggp.port import LoggpTransport
+from extended import Extended
 
 FRACTION = """
 import conduit
@@ -83,6 +85,14 @@ class Bare(LoggpTransport):
         self.conduit = conduit
 
 
+class Swapped(LoggpTransport):
+    """Takes its arguments in another order than its base."""
+
+    def __init__(self, port, conduit):
+        super().__init__(port, conduit)
+        Transport.__init__(self, conduit)
+
+
 class Costless(LoggpTransport):
     """Has no cost of a poll, or none that can be counted."""
 
@@ -112,6 +122,10 @@ class Abstract(Transport):
         ),
         (lambda port, network: None, r"^Loggp\.make_transport returned None; return a Transport$"),
         (Bare, r"^Bare\.__init__ has not called super\(\)\.__init__\(port\)$"),
+        (
+            Swapped,
+            r"^Swapped\.__init__ has called super\(\)\.__init__ with <.*Loggp object>; pass the port$",
+        ),
         (Costless, r"^Costless has no miss_ps; set it to what one poll costs that finds nothing, picoseconds$"),
         (Fractional, r"^Fractional\.miss_ps=0\.5 is no int of picoseconds from 0 on; use conduit\.sim\.units\.ps"),
     ],
@@ -252,6 +266,43 @@ def test_a_class_method_of_a_network_that_is_none():
 def test_a_network_that_forgets_its_base(monkeypatch):
     monkeypatch.setattr(Loggp, "__init__", lambda network, *args: None)
     refused(r"^Loggp\.__init__ has not called super\(\)\.__init__\(options, setup, world\)$")
+
+
+def test_a_network_that_asks_for_its_kernel_before_its_base(monkeypatch):
+    monkeypatch.setattr(Loggp, "__init__", lambda network, *args: network.kernel.at(0, print))
+    with pytest.raises(AttributeError) as caught:
+        conduit.run(main, conduit="loggp")
+    assert hint(caught.value) == (
+        "Loggp has no kernel; call `super().__init__(options, setup, world)` first in its __init__"
+    )
+
+
+def test_a_message_that_is_delivered_twice_is_told_of_its_network(monkeypatch):
+    take = LoggpTransport.take
+
+    def twice(self):
+        message = take(self)
+        if message is not None and not message.is_request and not hasattr(self, "again"):
+            self.again = message
+            self.port.kernel.at(self.port.kernel.now, self.port.notify)
+        elif message is None and getattr(self, "again", None) is not None:
+            message, self.again = self.again, None
+        return message
+
+    monkeypatch.setattr(LoggpTransport, "take", twice)
+
+    async def puts(ep):
+        x = await Extended.attach(ep)
+        for _ in range(3):
+            await x.put(1 - ep.rank, 0, b"12345678")
+        await x.barrier()
+
+    message = (
+        "^a reply to operation 0 has come, which this rank does not wait for: the network has delivered a message twice, "
+        r"or to another rank than its own; `python -X dev -m conduit \.\.\.` says which"
+    )
+    with pytest.raises(conduit.ConduitError, match=message):
+        conduit.run(puts, conduit="loggp", segment=64)
 
 
 @pytest.mark.parametrize("name", ["take", "begin_pass", "send_request", "acquire", "end_pass"])
