@@ -31,8 +31,8 @@ PUT = 0
 GET = 1
 EVERYTHING = (PUT, GET)
 _TWICE = (
-    "a reply to operation {} has come, which this rank does not wait for: the network has delivered a message twice, or "
-    "to another rank than its own; `python -X dev -m conduit ...` says which"
+    "a reply to operation {} has come, which this rank does not wait for: the network has delivered a message twice, "
+    "or to another rank than its own; `python -X dev -m conduit ...` says which"
 )
 
 

@@ -80,8 +80,9 @@ def _check_keyword(text: str) -> None:
     try:
         Expression.compile(text)
     except Exception as error:  # of which kind depends on pytest's version
+        why = getattr(error, "msg", error)
         raise BadRequest(
-            f"-k {shlex.quote(text)} is no expression ({getattr(error, 'msg', error)}); give parts of names or cases, joined by and, or, not "
+            f"-k {shlex.quote(text)} is no expression ({why}); give parts of names or cases, joined by and, or, not "
             "and parentheses, as 'test_replies and 3ranks'"
         ) from None
 

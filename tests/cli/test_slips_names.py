@@ -35,15 +35,15 @@ NAMES = [
     (
         UPC,
         "t.reduce(a, a)",
-        "Thread has no reduce; for values of each thread write `await t.extended.reduce(...)`, for shared arrays `await "
-        "t.all_reduce(...)`",
+        "Thread has no reduce; for values of each thread write `await t.extended.reduce(...)`, for shared arrays "
+        "`await t.all_reduce(...)`",
         "",
     ),
     (
         UPC,
         "t.gather(a, a)",
-        "Thread has no gather; for values of each thread write `await t.extended.gather(...)`, for shared arrays `await "
-        "t.all_gather(...)`",
+        "Thread has no gather; for values of each thread write `await t.extended.gather(...)`, for shared arrays "
+        "`await t.all_gather(...)`",
         "",
     ),
     (UPC, "t.THREAD", "Thread has no THREAD (did you mean THREADS?)", "t.THREADS"),

@@ -298,8 +298,8 @@ def test_a_message_that_is_delivered_twice_is_told_of_its_network(monkeypatch):
         await x.barrier()
 
     message = (
-        "^a reply to operation 0 has come, which this rank does not wait for: the network has delivered a message twice, "
-        r"or to another rank than its own; `python -X dev -m conduit \.\.\.` says which"
+        "^a reply to operation 0 has come, which this rank does not wait for: the network has delivered a message "
+        r"twice, or to another rank than its own; `python -X dev -m conduit \.\.\.` says which"
     )
     with pytest.raises(conduit.ConduitError, match=message):
         conduit.run(puts, conduit="loggp", segment=64)
