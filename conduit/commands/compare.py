@@ -148,14 +148,19 @@ def _check_words(words: Sequence[str], conduits: Sequence[str]) -> None:
             )
 
 
-def _check_alone(measuring: Mapping[str, object], files: Sequence[Path], diff: object) -> None:
+def _check_alone(measuring: Mapping[str, Any], files: Sequence[Path], diff: object) -> None:
     """Refuse options of measuring beside files of results."""
     where = "--from" if files else "--diff" if diff is not None else ""
     if files and diff is not None:
         raise BadRequest("--from and --diff are both given; choose one")
     used = [name for name, value in measuring.items() if value]
     if where and used:
-        name = "what stands after --" if used[0] == "words" else f"--{used[0]}"
+        name = f"--{used[0]}"
+        if used[0] == "words":
+            given = next(word for word in measuring["words"])
+            if diff is not None and given.endswith(".json"):
+                raise BadRequest(f"--diff takes two files; leave {given} out, and compare it by a call of its own")
+            name = repr(given)
         raise BadRequest(f"{name} means nothing to results that {where} reads; leave it out")
 
 
@@ -226,6 +231,9 @@ def _with(spec: str, option: str, value: str) -> str:
 def _check_benchmark(name: str) -> None:
     """Refuse a command that is none, or no benchmark."""
     found = installed(COMMANDS)
+    first, _, options = name.partition(" ")
+    if options and first in found:
+        raise BadRequest(f"--command '{name}' is a command and its options; write --command {first} {options}")
     if name not in found:
         raise BadRequest(
             f"--command '{name}' is no command{like(name, found)}; benchmarks are: {', '.join(benchmarks())}"

@@ -198,7 +198,9 @@ def _read(path: Path) -> bytes:
         source = path.read_bytes()
     except OSError as exc:
         remedy = "give the path of a Python file"
-        if isinstance(exc, FileNotFoundError) and (meant := _meant(path)):
+        if path.is_symlink() and not path.exists():
+            remedy = f"it is a link to {path.readlink()}, which leads to no file"
+        elif isinstance(exc, FileNotFoundError) and (meant := _meant(path)):
             remedy = f"did you mean {meant}?"
         raise BadRequest(f"cannot read the program {path}: {exc.strerror}; {remedy}") from None
     if path.suffix == ".ipynb":

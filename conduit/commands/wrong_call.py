@@ -1,5 +1,6 @@
 """What a user is told where the command line cannot take a word: the command, the word, what to do."""
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
@@ -86,6 +87,8 @@ def _of_the_program(error: UnknownOptionError) -> str:
     option = error.token.keyword or error.token.value
     if option == "-" and words[1:2] == ["-"]:
         return "; standard input is /dev/stdin: conduit run /dev/stdin"
+    if option.endswith(".py") and os.path.exists(option):
+        return f"; a file whose name begins with a hyphen is written conduit run ./{option}"
     if option == "-m":
         return "; a program is a file: write one with `from package.module import main`, and run that"
     return f"; an option of the program stands behind --: conduit {join(['run', program, '--', option])} ..."

@@ -12,6 +12,7 @@ import trio
 from conduit.core.checked_call import CURRENT
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch import registry
+from conduit.launch.front_ends import given_by
 from conduit.launch.reports.folders import is_own
 from conduit.launch.starting import WORDS
 from conduit.launch.tracebacks import program_frame
@@ -24,19 +25,32 @@ def check_place() -> None:
         BadRequest: it does.
     """
     if trio.lowlevel.in_trio_run():
-        raise BadRequest(f"run: {_why()}")
+        raise BadRequest(f"run: {_why(f'`await {_front()}.run_async(...)`')}")
 
 
-def _why() -> str:
+def check_trio() -> None:
+    """Refuse to run a job in a running Trio program where there is none.
+
+    Raises:
+        BadRequest: there is none.
+    """
+    if not trio.lowlevel.in_trio_run():
+        run = f"{_front()}.run"
+        raise BadRequest(
+            f"run_async: it is for Trio programs, and no Trio runs here; call `{run}(main, ...)` without `await`, and "
+            f"in a program of asyncio `await asyncio.to_thread({run}, main, ...)`"
+        )
+
+
+def _why(instead: str) -> str:
     if CURRENT.get() is None:
-        return "a Trio program is running in this thread; use `await conduit.run_async(...)` there"
+        return f"a Trio program is running in this thread; use {instead} there"
     module = _module()
     if module is None:
-        return "called while a rank runs; a job inside a job is `await conduit.run_async(...)`"
+        return f"called while a rank runs; a job inside a job is {instead}"
     return (
         f'called while a rank runs; {_of_front_end(module)}put what starts a job under `if __name__ == "__main__":`, '
-        "which `conduit run` does not execute, because it calls main by itself; for a job inside a job, "
-        "`await conduit.run_async(...)`"
+        f"which `conduit run` does not execute, because it calls main by itself; for a job inside a job, {instead}"
     )
 
 
@@ -52,14 +66,27 @@ def _module() -> FrameType | None:
 
 def _of_front_end(module: FrameType) -> str:
     """Say what else a program lacks that has called the `run` of a front end, as far as it does not say whose it is."""
-    if "api" in module.f_globals:
+    name = "" if "api" in module.f_globals else _called()
+    if not name:
         return ""
+    runner = registry.installed(registry.FRONT_ENDS)[name].load()
+    return f'put `api = "{name}"` at its top{_other_conduit(runner)}, and '
+
+
+def _called() -> str:
+    """Return the front end whose `run` a program has called, "" where it is that of the core."""
     callers = list(_callers())
     for name, entry in registry.installed(registry.FRONT_ENDS).items():
         package = entry.value.partition(":")[0].rpartition(".")[0]
         if any(each.startswith(f"{package}.") for each in callers):
-            return f'put `api = "{name}"` at its top{_other_conduit(entry.load())}, and '
+            return name
     return ""
+
+
+def _front() -> str:
+    """Return the module whose `run` a program has called, as programs write it."""
+    name = _called()
+    return given_by(name).module if name else "conduit"
 
 
 def _callers() -> Iterator[str]:

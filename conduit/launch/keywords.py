@@ -42,7 +42,8 @@ def named(function: Callable[P, T]) -> Callable[P, T]:
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
         for name in kwargs:
             if name not in known and name != "main":
-                raise _unknown(function.__name__, name, known, kwargs)
+                main = args[0] if args else kwargs.get("main")
+                raise _unknown(function.__name__, name, known, kwargs, main)
         if not args and "main" not in kwargs:
             raise BadRequest(
                 f"{function.__name__}: there is no main; give first the function that every rank calls: "
@@ -53,7 +54,15 @@ def named(function: Callable[P, T]) -> Callable[P, T]:
     return call
 
 
-def _unknown(call: str, name: str, known: Sequence[str], given: Mapping[str, object]) -> BadRequest:
+def _takes(main: object, name: str) -> bool:
+    """Say whether a program's main has an argument of a name."""
+    try:
+        return callable(main) and name in inspect.signature(main).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def _unknown(call: str, name: str, known: Sequence[str], given: Mapping[str, object], main: object) -> BadRequest:
     spec = given.get("conduit", "sci")
     who, written = in_spec(name, given[name], spec, available()) if isinstance(spec, str) else ("", "")
     meant = _MEANT.get(name, "")
@@ -64,4 +73,5 @@ def _unknown(call: str, name: str, known: Sequence[str], given: Mapping[str, obj
         f"{call}: there is no argument {name}="
         + (f" (did you mean {meant}=?)" if meant else "")
         + f"; there are {', '.join(known)}; what main takes goes before them, without names"
+        + f", or by functools.partial(main, {name}=...)" * _takes(main, name)
     )

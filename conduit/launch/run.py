@@ -23,7 +23,7 @@ from conduit.core.endpoint import Endpoint
 from conduit.core.handlers import describe
 from conduit.errors import BadRequest, ConduitError, ConduitWarning
 from conduit.launch import mpi4py_world, output, terminal, uncalled
-from conduit.launch.begun_inside import check_place
+from conduit.launch.begun_inside import check_place, check_trio
 from conduit.launch.complaints import complain
 from conduit.launch.hanging_log import logged_in_script
 from conduit.launch.keywords import named
@@ -118,11 +118,7 @@ async def run_async(
 
     Args, Returns, Raises: as `run`.
     """
-    if not trio.lowlevel.in_trio_run():
-        raise BadRequest(
-            "run_async: it is for Trio programs, and no Trio runs here; call `conduit.run(main, ...)` without `await`, "
-            "and in a program of asyncio `await asyncio.to_thread(conduit.run, main, ...)`"
-        )
+    check_trio()
     _, make = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit, trace)
     job = make()
     outcomes: list[outcome.Outcome[Result]] = []

@@ -14,6 +14,7 @@ from conduit.launch.reports import RankRecord, Report, SourceLine, TaskRecord, b
 from conduit.launch.reports.folders import is_of_project, is_own
 
 _COMPUTES = "code of its own"
+_HELD = "does not answer: its process is stopped, or in a call that keeps Python's lock"
 _LINE = re.compile(r":\d+ in ")
 """What is between a file and a function in the words for a line."""
 
@@ -59,6 +60,11 @@ def computing(rank: int, thread: int) -> RankState:
     if frame is not None:
         record = attrs.evolve(record, advice=(loops.advice(frame),))
     return RankState(record, waits=False, ours=_runs_ours(_files(record)))
+
+
+def unanswered(rank: int) -> RankState:
+    """Return what is known of a rank whose process does not answer."""
+    return RankState(RankRecord(rank, _HELD, False, False, (), False, 0, (), ()), waits=False)
 
 
 def _files(record: RankRecord) -> list[str]:

@@ -23,6 +23,7 @@ import attrs
 from conduit.contract import Processes
 from conduit.errors import TimeLimit
 from conduit.launch import stall, terminal
+from conduit.launch.answering import Answers
 from conduit.launch.output import Speech
 from conduit.launch.raised import Told, alike, told_of
 from conduit.launch.reports import brief
@@ -113,6 +114,7 @@ class Watch:
         self._asked = 0.0
         self._state: stall.RankState | None = None
         self._states: dict[int, tuple[float, float, stall.RankState]] = {}  # by rank: when heard, how long silent, what
+        self._answers = Answers(processes.rank)
         self._silent = 0.0  # for how long all ranks were, when that was weighed last
         self._told = ""  # the report of a standstill that was told, on rank 0
         self._interrupted: dict[int, stall.RankState] = {}  # on rank 0: what ranks did when Ctrl-C reached them
@@ -146,6 +148,7 @@ class Watch:
             self._job, self._limit = job, limit
             self._count, self._since = -1, time.monotonic()
             self._states.clear()
+            self._answers.forget()
             self._silent, self._told = 0.0, ""
             self._worker = threading.get_ident()
             end = self._early.pop(self._number, None)
@@ -367,7 +370,7 @@ class Watch:
     # -- standstill ------------------------------------------------------------------------------
 
     def _look(self, job: WatchedJob) -> None:
-        """See whether messages move; where they do not, tell rank 0 what this rank waits for."""
+        """See whether messages move; where they do not, tell the lowest rank that answers what this one waits for."""
         now, count = time.monotonic(), job.progress()
         if count != self._count:
             self._count, self._since, self._asked, self._state = count, now, 0.0, None
@@ -387,10 +390,25 @@ class Watch:
             self._asked = 0.0
         if silent < self._patience():
             return
-        if self._processes.rank:
-            self._tell(0, ("silent", self._number, silent, state))
+        first = self._answers.first(now)
+        if first == self._processes.rank:
+            self._on_silent(first, self._number, silent, state)
         else:
-            self._on_silent(0, self._number, silent, state)
+            self._ask(first)
+            self._tell(first, ("silent", self._number, silent, state))
+
+    def _ask(self, rank: int) -> None:
+        """Ask a rank whether it is there."""
+        if self._answers.ask(rank, time.monotonic()):
+            self._tell(rank, ("asked", self._number))
+
+    def _on_asked(self, source: int, number: int) -> None:
+        """Another rank wants to know whether this process is there."""
+        self._tell(source, ("answered", number))
+
+    def _on_answered(self, source: int, number: int) -> None:
+        """Another process is there."""
+        self._answers.answered(source)
 
     def _patience(self) -> float:
         return STALL_S if self._limit is None else min(STALL_S, self._limit)
@@ -399,18 +417,30 @@ class Watch:
         self._state = state
 
     def _on_silent(self, source: int, number: int, silent: float, state: stall.RankState) -> None:
-        """Take note, on rank 0, of a rank without messages; when all are, report it."""
+        """Take note, on the lowest rank that answers, of a rank without messages; when all are, report it."""
         job = self._job
         if number != self._number or job is None:
             return
         now = time.monotonic()
         self._states[source] = now, silent, state
-        if len(self._states) < self._processes.size:
-            return
-        if any(now - heard > FRESH_S for heard, _, _ in self._states.values()):
+        if source != self._processes.rank:
+            self._answers.answered(source)
+        elif not self._all_heard(now):
+            for rank in set(range(self._processes.size)).difference(self._fresh(now)):
+                self._ask(rank)
+        for rank in self._answers.missing(now):
+            self._states[rank] = now, math.inf, stall.unanswered(rank)
+        if not self._all_heard(now):
             return
         least = min(each for _, each, _ in self._states.values())
         self._weigh(job, least, [self._states[rank][2] for rank in range(self._processes.size)])
+
+    def _fresh(self, now: float) -> list[int]:
+        """Return the ranks that have said lately that they stand still."""
+        return [rank for rank, (heard, _, _) in self._states.items() if now - heard <= FRESH_S]
+
+    def _all_heard(self, now: float) -> bool:
+        return len(self._fresh(now)) == self._processes.size
 
     def _weigh(self, job: WatchedJob, silent: float, states: list[stall.RankState]) -> None:
         """Report a standstill, once; end the job where it may not go on any longer."""

@@ -108,14 +108,14 @@ def _program(main: Any, args: tuple[Any, ...]) -> Main:
             f"MPI.run: main={name}(...) is a call of {name}, made already; pass the function: MPI.run({name}, ...)"
         )
     if not callable(main):
-        raise conduit.BadRequest(f"MPI.run: main={main!r} cannot be called; {write}")
+        raise conduit.BadRequest(f"MPI.run: main={plain(main)} cannot be called; {write}")
     if wrong := not_async(main, write):
         raise conduit.BadRequest(f"MPI.run: main={plain(main)} {wrong}")
     try:
         inspect.signature(main).bind(None, *args)
     except TypeError as error:
         raise conduit.BadRequest(
-            f"MPI.run: main={main!r} cannot be called with a communicator and {len(args)} arguments: {error}; {write}"
+            f"MPI.run: main={plain(main)} cannot be called with a communicator and {len(args)} arguments: {error}; {write}"
         ) from None
     except ValueError:
         pass  # some of those that are built in do not tell

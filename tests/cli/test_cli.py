@@ -261,6 +261,18 @@ def test_wrong_call_is_status_2(command, words, message):
     assert err.count("\n") == 1
 
 
+def test_a_file_whose_name_begins_with_a_hyphen_is_told_how_it_is_written(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "-dash.py").write_text("async def main(ep): pass")
+    assert command("run", "-dash.py") == (
+        2,
+        "",
+        "conduit run: there is no option -dash.py; see conduit run --help; a file whose name begins with a hyphen is "
+        "written conduit run ./-dash.py\n",
+    )
+    assert command("run", "./-dash.py").status == 0
+
+
 def test_ranks_have_the_letter_that_launchers_have_for_them(command, tmp_path):
     (tmp_path / "it.py").write_text("async def main(ep): pass")
     status, out, err = command("run", str(tmp_path / "it.py"), "-n", "3")

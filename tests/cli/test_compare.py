@@ -347,6 +347,19 @@ REMEDY = "give a file that --json of a benchmark or of conduit run has written\n
             "--conduit means nothing to results that --diff reads; leave it out\n",
         ),
         (
+            ["--diff", "a.json", "b.json", "c.json"],
+            "--diff takes two files; leave c.json out, and compare it by a call of its own\n",
+        ),
+        (["--diff", "a.json", "b.json", "c"], "'c' means nothing to results that --diff reads; leave it out\n"),
+        (
+            ["--command", "testam --sections A", "--out", "x"],
+            "--command 'testam --sections A' is a command and its options; write --command testam --sections A\n",
+        ),
+        (
+            ["--from", "failed.json", "--out", "x"],
+            "--from failed.json holds no results, for what it is of has failed: ValueError: no; " + REMEDY,
+        ),
+        (
             ["my program.py", "--conduit", "sci", "--conduit", "t3e", "--out", "x"],
             "my program.py is a program, and compare runs benchmarks; write `conduit run 'my program.py' --conduit sci "
             "--conduit t3e --json FILE`, which shows them side by side, and `conduit compare --from FILE --out DIR` ",
@@ -365,6 +378,7 @@ def test_wrong_calls(command, tmp_path, monkeypatch, words, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty.json").write_text("[]")
     (tmp_path / "text.json").write_text("no JSON")
+    (tmp_path / "failed.json").write_text('[{"conduit": "sci", "error": "ValueError: no"}]')
     (tmp_path / "list.json").write_text('[{"conduit": "sci", "limits": {}}]')
     for name, program in (("one", "testam"), ("other", "testcoll")):
         (tmp_path / f"{name}.json").write_text(json.dumps([dict(of(program, a=1.0).content)]))

@@ -709,6 +709,17 @@ def test_a_file_that_may_be_meant(command, tmp_path, monkeypatch, word, meant):
     )
 
 
+def test_a_link_that_leads_nowhere_is_told_so(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dangling.py").symlink_to("nothing.py")
+    assert command("run", "dangling.py") == (
+        2,
+        "",
+        "conduit run: cannot read the program dangling.py: No such file or directory; it is a link to nothing.py, which "
+        "leads to no file\n",
+    )
+
+
 def test_a_file_of_results_is_no_program(command, tmp_path):
     (tmp_path / "it.json").write_text("[]")
     status, _, err = command("run", str(tmp_path / "it.json"))

@@ -23,6 +23,48 @@ async def _program(t):
     pass
 
 
+async def _with_a_name(ep, *, verbose=False):
+    pass
+
+
+def test_what_main_takes_by_name_alone_is_told_how_to_be_given():
+    with pytest.raises(conduit.BadRequest) as caught:
+        conduit.run(_with_a_name, verbose=True)
+    assert str(caught.value) == (
+        f"run: there is no argument verbose=; there are {KNOWN}; what main takes goes before them, without names, or by "
+        "functools.partial(main, verbose=...)"
+    )
+
+
+@pytest.mark.parametrize(("front", "name"), [(upc, "upc"), (shmem, "shmem"), (MPI, "MPI"), (conduit, "conduit")])
+def test_what_begins_a_job_where_trio_runs_or_does_not_is_told_the_call_of_its_own_front_end(front, name):
+    refused = []
+
+    async def program():
+        with pytest.raises(conduit.BadRequest) as caught:
+            front.run(_program)
+        refused.append(str(caught.value))
+
+    trio.run(program)
+    assert refused == [f"run: a Trio program is running in this thread; use `await {name}.run_async(...)` there"]
+    with pytest.raises(conduit.BadRequest) as caught:
+        front.run_async(_program).send(None)
+    assert str(caught.value) == (
+        f"run_async: it is for Trio programs, and no Trio runs here; call `{name}.run(main, ...)` without `await`, and "
+        f"in a program of asyncio `await asyncio.to_thread({name}.run, main, ...)`"
+    )
+
+
+def test_a_main_that_takes_no_communicator_is_named_without_its_address():
+    async def main():
+        pass
+
+    with pytest.raises(
+        conduit.BadRequest, match=r"^MPI\.run: main=\S*main cannot be called with a communicator and 0 "
+    ):
+        MPI.run(main)
+
+
 @pytest.mark.parametrize(
     ("given", "meant"),
     [

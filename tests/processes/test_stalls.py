@@ -117,6 +117,35 @@ async def main(ep):
     assert "while the job ended" not in done.err
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="processes cannot be stopped")
+@pytest.mark.parametrize(
+    ("held", "line"),
+    [(1, "os.kill(os.getpid(), signal.SIGSTOP)"), (0, "re.match('(a+)+$', 'a' * 60 + 'b')")],
+)
+def test_a_limit_ends_a_job_with_a_process_that_is_held(run_program, held, line):
+    """Its watch cannot say that it stands still; the job went on for ever, without a word."""
+    done = run_program(
+        f"""
+import os, re, signal
+
+
+async def main(ep):
+    await ep.attach()
+    if ep.rank == {held}:
+        {line}
+    await ep.block_until(lambda: False, what="a word", ranks=[{held}])
+""",
+        ranks=3,
+        options=("--stall-limit", "2"),
+    )
+    assert done.status == 1
+    first, state, *rest = done.err.splitlines()
+    assert first.startswith("conduit run: stall at ")
+    assert state == f"rank {held}: does not answer: its process is stopped, or in a call that keeps Python's lock"
+    assert rest[-1] == "ended, because nothing may stand still for 2 s (stall_limit)"
+    assert sum("program.py:9 in main: waits for a word" in each for each in rest) == 1
+
+
 def test_a_limit_in_virtual_time_is_refused(shell):
     done = shell.conduit("run", shell.file(STUCK), "--stall-limit", "2")
     assert done.status == 2

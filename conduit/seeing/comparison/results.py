@@ -136,7 +136,9 @@ def _read(who: str, path: Path) -> list[BenchmarkResult]:
     except (KeyError, TypeError, AttributeError, ValueError):
         found = []
     if not found:
-        raise BadRequest(f"{who} {path} holds no results; {_REMEDY}")
+        failed = next((each["error"] for each in objects if isinstance(each, dict) and "error" in each), "")
+        why = f", for what it is of has failed: {failed}" if failed else ""
+        raise BadRequest(f"{who} {path} holds no results{why}; {_REMEDY}")
     return found
 
 
