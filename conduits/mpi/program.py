@@ -115,7 +115,8 @@ def _program(main: Any, args: tuple[Any, ...]) -> Main:
         inspect.signature(main).bind(None, *args)
     except TypeError as error:
         raise conduit.BadRequest(
-            f"MPI.run: main={plain(main)} cannot be called with a communicator and {len(args)} arguments: {error}; {write}"
+            f"MPI.run: main={plain(main)} cannot be called with a communicator and {len(args)} arguments: {error}; "
+            f"{write}"
         ) from None
     except ValueError:
         pass  # some of those that are built in do not tell

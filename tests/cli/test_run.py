@@ -657,7 +657,7 @@ def test_a_script_of_a_front_end_that_starts_a_job_by_itself_is_told_all_that_it
 
     guarded = (
         'put what starts a job under `if __name__ == "__main__":`, which `conduit run` does not execute, because it '
-        "calls main by itself; for a job inside a job, `await conduit.run_async(...)`\n"
+        f"calls main by itself; for a job inside a job, `await {call.partition('.')[0]}.run_async(...)`\n"
     )
     started = f"{call.partition('(')[0]}: called while a rank runs; "
     program, api = "async def main(given): pass", f'api = "{front}"'
@@ -715,8 +715,8 @@ def test_a_link_that_leads_nowhere_is_told_so(command, tmp_path, monkeypatch):
     assert command("run", "dangling.py") == (
         2,
         "",
-        "conduit run: cannot read the program dangling.py: No such file or directory; it is a link to nothing.py, which "
-        "leads to no file\n",
+        "conduit run: cannot read the program dangling.py: No such file or directory; it is a link to nothing.py, "
+        "which leads to no file\n",
     )
 
 

@@ -31,8 +31,8 @@ def test_what_main_takes_by_name_alone_is_told_how_to_be_given():
     with pytest.raises(conduit.BadRequest) as caught:
         conduit.run(_with_a_name, verbose=True)
     assert str(caught.value) == (
-        f"run: there is no argument verbose=; there are {KNOWN}; what main takes goes before them, without names, or by "
-        "functools.partial(main, verbose=...)"
+        f"run: there is no argument verbose=; there are {KNOWN}; what main takes goes before them, without names, or "
+        "by functools.partial(main, verbose=...)"
     )
 
 
