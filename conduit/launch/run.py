@@ -10,6 +10,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
+from pathlib import Path
 from typing import Any
 
 import outcome
@@ -255,7 +256,9 @@ def _check_main(main: Any, args: tuple[Any, ...]) -> None:
             f"conduit.run({name}, ...)"
         )
     if not callable(main):
-        raise BadRequest(f"run: main={arguments.shown(main)} cannot be called; {_WRITE}")
+        file = isinstance(main, str | Path) and str(main).endswith(".py")
+        also = f"; the program of a file is run by `conduit run {main}`" if file else ""
+        raise BadRequest(f"run: main={arguments.shown(main)} cannot be called; {_WRITE}{also}")
     if wrong := not_async(main, _WRITE):
         raise BadRequest(f"run: main={arguments.shown(main)} {wrong}")
     try:

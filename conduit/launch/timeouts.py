@@ -71,6 +71,6 @@ def _what_for(frames: list[FrameType]) -> str:
                 with suppress(Exception):  # who is missing is worked out only now
                     ranks = sorted(set(peers()))
                 # Of others nothing is known here: who is named may have come to a barrier, and wait for others itself.
-                whom = f", for which not all had come from {named(ranks)}" if ranks else ""
+                whom = f", which depended on {named(ranks)}" if ranks else ""
                 return f": it waited for {what or 'its predicate to become true'}{whom}"
     return ""

@@ -54,6 +54,15 @@ def test_a_main_that_does_not_take_what_it_is_called_with_is_refused(main, args,
     assert not hasattr(caught.value, "__notes__")  # before any rank began
 
 
+def test_the_name_of_a_file_is_told_the_command_that_runs_it():
+    with pytest.raises(conduit.BadRequest) as caught:
+        conduit.run("double.py")
+    assert str(caught.value) == (
+        "run: main='double.py' cannot be called; write `async def main(ep, *args)`; the program of a file is run by "
+        "`conduit run double.py`"
+    )
+
+
 def test_a_method_of_no_object_is_told_to_be_taken_of_one():
     message = r"\(self, ep\) is a method of no object; give that of one, as conduit.run\(_Calls\(\).method, ...\)\Z"
     with pytest.raises(conduit.BadRequest, match=message):
