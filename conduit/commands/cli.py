@@ -28,6 +28,8 @@ Begin with conduit run PROGRAM.py, conduit testam or conduit list; conduit
 COMMAND --help explains a command.
 """
 
+_NO_FOLDER = "the folder that it was called in is not there any more; go to one that is, as by `cd ~`"
+
 
 def main() -> None:
     """Run the command that the arguments of the process name, and exit with its status."""
@@ -71,13 +73,22 @@ def call(arguments: Sequence[str], within: str = "") -> int:
         _drop_output()  # its reader has gone
         return FAILED
     except OSError as exc:
-        terminal.tell(f"conduit {known_as}: {exc}")
+        terminal.tell(f"conduit {known_as}: {exc if _has_folder() else _NO_FOLDER}")
         _drop_output()
         return FAILED
     except KeyboardInterrupt as exc:
         if output.tells_the_end() and not interrupts.is_told(exc):
             print("interrupted", file=sys.stderr)
         return interrupts.status(exc)
+
+
+def _has_folder() -> bool:
+    """Say whether the folder that the command was called in is still there."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _drop_output() -> None:

@@ -261,6 +261,18 @@ def test_wrong_call_is_status_2(command, words, message):
     assert err.count("\n") == 1
 
 
+def test_a_folder_that_is_gone_is_told(command, tmp_path, monkeypatch):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert command("run", "prog.py") == (
+        1,
+        "",
+        "conduit run: the folder that it was called in is not there any more; go to one that is, as by `cd ~`\n",
+    )
+
+
 def test_a_file_whose_name_begins_with_a_hyphen_is_told_how_it_is_written(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "-dash.py").write_text("async def main(ep): pass")
