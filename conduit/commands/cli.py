@@ -54,7 +54,7 @@ def call(arguments: Sequence[str], within: str = "") -> int:
     """
     name = next(iter(arguments), "")
     known_as = f"{within}: {name}" if within else name
-    words = (*arguments, *(starting.WORDS.get() if within else ()))
+    words = (*_own(arguments), *(_own(starting.WORDS.get()) if within else ()))
     starting.WORDS.set(tuple(arguments))
     try:
         status = app(name)(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
@@ -80,6 +80,11 @@ def call(arguments: Sequence[str], within: str = "") -> int:
         if output.tells_the_end() and not interrupts.is_told(exc):
             print("interrupted", file=sys.stderr)
         return interrupts.status(exc)
+
+
+def _own(words: Sequence[str]) -> Sequence[str]:
+    """Return the words of a call that are not a program's."""
+    return words[: words.index("--")] if "--" in words else words
 
 
 def _has_folder() -> bool:

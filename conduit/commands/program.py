@@ -6,7 +6,7 @@ import linecache
 import sys
 import sysconfig
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import decode_source, find_spec
 from pathlib import Path
@@ -21,6 +21,7 @@ from conduit.core import to_await, written
 from conduit.core.calls import kept_in, note_kept
 from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError, ConduitWarning
+from conduit.launch import registry
 from conduit.launch.errors import raise_error
 from conduit.launch.front_ends import first_argument
 from conduit.launch.reports.folders import is_below, is_of_project
@@ -71,7 +72,7 @@ class ProgramFile:
         # What is shown of it is what runs, although the file may be edited meanwhile, or the program go elsewhere.
         linecache.cache[str(path)] = (len(source), None, _lines(source), str(path))
         self._folder = path.absolute().parent
-        api = _api(self.tree)
+        api = _api(self.tree, registry.installed(registry.FRONT_ENDS))
         self.api: str | None = api.value if isinstance(api, ast.Constant) and isinstance(api.value, str) else None
         self.api_source = "" if api is None else textwrap.shorten(ast.unparse(api), written.SHOWN, placeholder=" ...")
         self._is_script = any(isinstance(node, ast.If) and "__name__" in ast.dump(node.test) for node in self.tree.body)
@@ -293,10 +294,18 @@ def _in_other_letters(module: ModuleType) -> str:
     return ""
 
 
-def _api(tree: ast.Module) -> ast.expr | None:
-    """Return what is assigned to `api` at the top level, None where that is None, or nothing is."""
+def _api(tree: ast.Module, fronts: Container[str]) -> ast.expr | None:
+    """Return what is assigned to `api` at the top level, None where that names no front end, and is not meant to.
+
+    It may be something of the program's own; meant are a constant other than None, and the module of a front end.
+    """
     for node in tree.body:
         match node:
             case ast.Assign(targets=[ast.Name("api")], value=value) | ast.AnnAssign(ast.Name("api"), value=value):
-                return None if isinstance(value, ast.Constant) and value.value is None else value
+                match value:
+                    case ast.Constant(value=constant) if constant is not None:
+                        return value
+                    case ast.Name(id=name) | ast.Attribute(attr=name) if name.lower() in fronts:
+                        return value
+                return None
     return None

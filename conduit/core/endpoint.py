@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 
 from conduit.contract import Buffer, Bytes, Category, Core, Costs, LayerReport, Limits, Message, Port, word_of
-from conduit.core import arguments
+from conduit.core import arguments, threads
 from conduit.core.calls import Action, Guard, action, guard, is_interrupted, tell_others
 from conduit.core.digest import FLUSH, SEND, WAKE, DigestLog
 from conduit.core.handlers import WAITS, Handler, HandlerTable, code_of, describe, mismatch
@@ -860,8 +860,10 @@ class Endpoint:
 
         Raises:
             SystemExit: always.
-            BadRequest: no such status; of another the system would keep 8 bits, and 256 be 0.
+            BadRequest: no such status, of which the system would keep 8 bits, and 256 be 0; or called in a thread that
+                runs no rank.
         """
+        threads.refuse_plain_elsewhere("ep.exit")
         error = SystemExit(arguments.status("ep.exit", "code", code))
         self._port.fail(error)
         raise error
@@ -1053,7 +1055,7 @@ class Endpoint:
     def _tell_forgotten(self) -> None:
         """Raise the error of a call that was never awaited, which ends the job, once; or that the job is over."""
         error = self.forgotten[0]
-        if self._over:
+        if self._over or threads.is_elsewhere():  # from another thread the job cannot be ended
             raise error
         if is_interrupted():
             self.forgotten.clear()

@@ -39,6 +39,19 @@ def where() -> str:
     )
 
 
+def refuse_plain_elsewhere(call: str) -> None:
+    """Refuse a call that is not awaited, and acts on the job, in a thread without a rank while a job runs.
+
+    Raises:
+        BadRequest: it is made there.
+    """
+    if is_elsewhere():
+        raise BadRequest(
+            f"{call}: called in the thread {threading.current_thread().name!r}, which runs no rank; a function that "
+            f"`await trio.to_thread.run_sync(...)` runs can make it by `trio.from_thread.run_sync({call}, ...)`"
+        )
+
+
 def refuse_elsewhere(call: str) -> None:
     """Refuse a call that is made in a thread without a rank while a job runs.
 

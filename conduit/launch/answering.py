@@ -5,7 +5,7 @@ It may be stopped (SIGSTOP, a debugger), or in a call that keeps Python's lock (
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 UNANSWERED_S = 3.0
 """After which a process is said not to answer; a watch looks fifteen times meanwhile."""
@@ -37,11 +37,11 @@ class Answers:
         """Take note of an answer."""
         self._asked.pop(rank, None)
 
-    def missing(self, now: float) -> Iterable[int]:
-        """Return the ranks that have been asked long ago, and do not answer."""
-        return [rank for rank, asked in self._asked.items() if now - asked >= UNANSWERED_S]
+    def missing(self, now: float) -> Mapping[int, float]:
+        """Return the ranks that have been asked long ago and do not answer, with the seconds since then."""
+        return {rank: now - asked for rank, asked in self._asked.items() if now - asked >= UNANSWERED_S}
 
     def first(self, now: float) -> int:
         """Return the lowest rank that answers, as far as is known here: it weighs what all do."""
-        silent = {*self.missing(now)}
+        silent = self.missing(now)
         return next((rank for rank in range(self._rank) if rank not in silent), self._rank)

@@ -121,7 +121,8 @@ def hint(error: BaseException) -> str:
         case ValueError() if str(error).startswith("memoryview assignment: "):
             return of_memory(error, is_ours)
         case EOFError() if str(error) == "EOF when reading a line":
-            return _ONE_INPUT
+            failed = program_node(error, is_ours)
+            return _ONE_INPUT if failed is not None and "input(" in ast.unparse(failed.tree) else ""
         case ValueError() if str(error) == "operation forbidden on released memoryview object":
             return _RELEASED
         case OverflowError() if str(error).endswith("out of bounds for uint8"):

@@ -231,7 +231,7 @@ def _awaited(failed: ProgramNode, node: ast.AST) -> str:
 def _of_mpi4py(failed: ProgramNode, node: ast.AST) -> str:
     """Say what to write where a program awaits a call of mpi4py itself, "" where it does not."""
     match node:
-        case ast.Call(func=ast.Attribute(value=there)) if mpi4py_world.of_mpi4py(failed.value(there)):
+        case ast.Call(func=ast.Attribute(value=there)) if mpi4py_world.is_communicator(failed.value(there)):
             instead = mpi4py_world.in_its_place(failed.frame.f_globals.get("api", ""))
             return f"{source_of(there)} is mpi4py's own, whose calls are not awaited; write {instead}"
     return ""

@@ -43,12 +43,29 @@ def of_memory(error: BaseException, ours: Callable[[object], bool]) -> str:
     """Say how numbers are stored in a memoryview of bytes, as a window's memory is; "" for other errors."""
     failed = program_node(error, ours)
     match None if failed is None else failed.tree:
-        case ast.Assign(targets=[ast.Subscript(value=there)]) | ast.Subscript(value=there):
-            stores = "bytes-like" in str(error) or "memoryview" in str(error)
-            if failed is not None and stores and isinstance(failed.value(there), memoryview):
+        case ast.Assign(targets=[ast.Subscript() as place]) | (ast.Subscript() as place):
+            there = place.value
+            memory = None if failed is None else failed.value(there)
+            if failed is None or not isinstance(memory, memoryview) or memory.readonly or memory.format != "B":
+                return ""
+            if _stores_numbers(failed, place):
                 array = f"`a = numpy.frombuffer({source_of(there)}, dtype)`"
                 return f"{source_of(there)} is a memoryview of bytes: write {array}, then `a[...] = ...`"
     return ""
+
+
+def _stores_numbers(failed: ProgramNode, place: ast.Subscript) -> bool:
+    """Say whether a line stores a number, or an array of numbers, there."""
+    match _stored(failed, place):
+        case None:
+            return False
+        case ast.Constant(value=value):
+            return isinstance(value, int | float)
+        case ast.List() | ast.Tuple():
+            return True
+        case given:
+            known = failed.value(given)
+            return isinstance(known, np.ndarray | int | float) or ast.unparse(given).startswith(("np.", "numpy."))
 
 
 def of_elements(error: BaseException, ours: Callable[[object], bool]) -> str:

@@ -64,9 +64,10 @@ def warning(tree: ast.Module, file: str, spec: Spec) -> str:
     return ""
 
 
-def of_mpi4py(value: object) -> bool:
-    """Say whether a value is an object of mpi4py itself."""
-    return type(value).__module__.partition(".")[0] == _PACKAGE
+def is_communicator(value: object) -> bool:
+    """Say whether a value is a communicator of mpi4py itself."""
+    kind = type(value)
+    return kind.__module__.partition(".")[0] == _PACKAGE and kind.__name__.lower().endswith("comm")
 
 
 def _front(tree: ast.Module) -> str:

@@ -268,11 +268,11 @@ def _check_main(main: Any, args: tuple[Any, ...]) -> None:
     try:
         signature.bind(None, *args)
     except TypeError as error:
-        owner, _, name = getattr(main, "__qualname__", "").rpartition(".")
+        owner, _, name = getattr(main, "__qualname__", "").rpartition("<locals>.")[2].rpartition(".")
         if owner and next(iter(signature.parameters), "") == "self":
             raise BadRequest(
                 f"run: main={describe(main)}{signature} is a method of no object; give that of one, as "
-                f"conduit.run({owner.rpartition('.')[2]}().{name}, ...)"
+                f"conduit.run({owner}().{name}, ...)"
             ) from None
         raise BadRequest(
             f"run: main={describe(main)}{signature} cannot be called with an endpoint and "

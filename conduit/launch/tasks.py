@@ -100,6 +100,14 @@ def error_line(error: BaseException, own: Own) -> str:
     return found
 
 
+def _first_frame() -> FrameType | None:
+    """Return the outermost frame of the task that runs, None where none does."""
+    try:
+        return getattr(trio.lowlevel.current_task().coro, "cr_frame", None)
+    except RuntimeError:
+        return None
+
+
 class Starts(trio.abc.Instrument):
     """Takes note of the line that starts a task, where the task is a call of a package and will never tell.
 
@@ -119,10 +127,13 @@ class Starts(trio.abc.Instrument):
         if code is None or not self._own(code.co_filename):
             return
         frame: FrameType | None = sys._getframe(1)
+        first = _first_frame()
         while frame is not None:
             if not self._own(frame.f_code.co_filename):
                 where = frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
                 task.context.run(STARTED.set, where)
                 begun_at(task.coro, frame.f_code, frame.f_lasti)
+                return
+            if frame is first:  # below it is what runs the loop; a task of Trio's own that starts others has its place
                 return
             frame = frame.f_back

@@ -42,5 +42,7 @@ def _awaited(given: ast.expr, failed: ProgramNode, others: Container[str]) -> st
     if isinstance(given, ast.Call):
         made = getattr(given.func, "attr", getattr(given.func, "id", ""))
         return "" if made in others else f"await {source_of(given)}"
+    if not isinstance(given, ast.Name | ast.Attribute):
+        return ""
     called = "(...)" if inspect.isroutine(failed.value(given)) else ""
     return f"await {ast.unparse(given)}{called}"

@@ -407,7 +407,9 @@ class Watch:
         self._tell(source, ("answered", number))
 
     def _on_answered(self, source: int, number: int) -> None:
-        """Another process is there."""
+        """Another process is there: what is known of its rank is what it says itself."""
+        if source in self._answers.missing(time.monotonic()):
+            self._states.pop(source, None)
         self._answers.answered(source)
 
     def _patience(self) -> float:
@@ -428,8 +430,8 @@ class Watch:
         elif not self._all_heard(now):
             for rank in set(range(self._processes.size)).difference(self._fresh(now)):
                 self._ask(rank)
-        for rank in self._answers.missing(now):
-            self._states[rank] = now, math.inf, stall.unanswered(rank)
+        for rank, seconds in self._answers.missing(now).items():  # before it was asked messages may have moved there
+            self._states[rank] = now, seconds, stall.unanswered(rank)
         if not self._all_heard(now):
             return
         least = min(each for _, each, _ in self._states.values())

@@ -370,7 +370,7 @@ LINES = {
     WINDOW + "import numpy\n    memory = win.tomemory()\n    memory[:] = numpy.ones(1)": (
         "memory is a memoryview of bytes: write `a = numpy.frombuffer(memory, dtype)`, then `a[...] = ...`"
     ),
-    "async def main(ep): raise EOFError('EOF when reading a line')": (
+    "import sys, io\nasync def main(ep):\n    sys.stdin = io.StringIO()\n    number = input()": (
         "standard input is at its end: all ranks read one, and each of its lines goes to one of them; read on rank 0, "
         "and let it send the others what it has read"
     ),

@@ -9,10 +9,10 @@ def test_who_is_asked_and_does_not_answer_is_missing_after_some_time():
     answers = Answers(2)
     assert answers.ask(0, 10.0)
     assert not answers.ask(0, 11.0)  # an answer is due, since 10.0
-    assert list(answers.missing(10.0 + UNANSWERED_S - 0.1)) == []
-    assert list(answers.missing(10.0 + UNANSWERED_S)) == [0]
+    assert answers.missing(10.0 + UNANSWERED_S - 0.1) == {}
+    assert answers.missing(10.0 + UNANSWERED_S) == {0: UNANSWERED_S}
     answers.answered(0)
-    assert list(answers.missing(99.0)) == []
+    assert answers.missing(99.0) == {}
     assert answers.ask(0, 99.0)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-from conduit.seeing.pictures import Table, shown
+from conduit.seeing.pictures import Table, check_drawing, shown
 from conduit.seeing.report.advice import Advice, advice
 from conduit.seeing.report.late import LatePoll
 from conduit.seeing.report.observer import ReportRecording
@@ -53,6 +53,7 @@ class RunReport:
             ConduitError: matplotlib is not installed.
             OSError: a file cannot be written.
         """
+        check_drawing("report.write")
         where = Path(folder)
         where.mkdir(exist_ok=True)
         write_report(self.recording, where, self.program)

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import index
 from typing import Any
 
@@ -19,6 +19,15 @@ from conduits.mpi.awaited import datatypes
 from conduits.mpi.awaited.datatypes import BYTE, Datatype
 from conduits.mpi.errors import ErrorClass, MpiError
 
+_NUMBERS = np.generic | int | float | complex
+_CONCRETE: Mapping[object, type] = {
+    **dict.fromkeys((np.generic, np.number, np.inexact, np.floating), np.float64),
+    **dict.fromkeys((np.integer, np.signedinteger), np.int64),
+    np.unsignedinteger: np.uint64,
+    np.complexfloating: np.complex128,
+    **dict.fromkeys((np.flexible, np.character), np.bytes_),
+}
+"""For classes of numpy's that stand for several dtypes, one of these."""
 _EMPTY = memoryview(bytearray())
 
 
@@ -302,9 +311,10 @@ def _refuse_disorder(rest: Sequence[Any], what: str, order: str) -> None:
     for each in rest:
         if isinstance(each, Datatype | str) or of_mpi4py(each):
             raise BadRequest(f"{what}: the datatype, {_short(each)}, is not the last item; give {order}")
-        if isinstance(each, np.dtype) or (isinstance(each, type) and issubclass(each, np.generic | int | float)):
-            name = datatypes.of(np.dtype(each), what).name.replace("_", ".", 1)
-            raise BadRequest(f"{what}: {np.dtype(each)} is a dtype of numpy's; give {name}, as in {order}")
+        if isinstance(each, np.dtype) or (isinstance(each, type) and issubclass(each, _NUMBERS)):
+            dtype = np.dtype(_CONCRETE.get(each, each))
+            name = datatypes.of(dtype, what).name.replace("_", ".", 1)
+            raise BadRequest(f"{what}: {_short(each)} is a dtype of numpy's; give {name}, as in {order}")
 
 
 def parts(given: Any, size: int, what: str, *, writable: bool = False) -> VectorBuffer:
