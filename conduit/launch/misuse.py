@@ -145,7 +145,8 @@ def _no_trace(failed: ProgramNode) -> str:
         match node:
             case ast.Attribute(value=result, attr="trace"):
                 there = failed.value(result)
-                if isinstance(there, Result) and there.trace is None:
+                made = failed.function(result) if isinstance(result, ast.Call) else None
+                if (isinstance(there, Result) and there.trace is None) or getattr(made, "__name__", "") == "run":
                     return (
                         f"{ast.unparse(node)} is None, for that job kept none: give its run `trace=True`, as "
                         "`conduit.run(main, ..., trace=True)`"

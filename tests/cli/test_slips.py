@@ -313,6 +313,10 @@ LINES = {
         "conduit.errors.BadRequest: comm.Bcast: buf: float64 is a dtype of numpy's; give MPI.DOUBLE, as in [array, "
         "count, datatype]"
     ),
+    MPI + "await comm.Bcast([b, np.integer])": (
+        "conduit.errors.BadRequest: comm.Bcast: buf: integer is a dtype of numpy's; give MPI.LONG, as in [array, count, "
+        "datatype]"
+    ),
     MPI + "await comm.Send((b, 1, 2), 1)": (
         "conduit.errors.BadRequest: comm.Send: buf: 2 is in the place of the datatype; give [array, count, datatype], "
         "and with what does not begin at the array's start [array, (count, displacement), datatype]"

@@ -107,6 +107,11 @@ FOR_TRIO = (
             )
         ),
         (
+            f"import conduit\n{MAIN}conduit.run(main).trace.write('a.json')",
+            "conduit.run(main).trace is None, for that job kept none: give its run `trace=True`, as `conduit.run(main, "
+            "..., trace=True)`",
+        ),
+        (
             "import conduit\nconduit.MPI",
             "AttributeError: module 'conduit' has no attribute 'MPI'; write `from conduits.mpi import MPI`",
         ),

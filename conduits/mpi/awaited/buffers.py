@@ -314,7 +314,9 @@ def _refuse_disorder(rest: Sequence[Any], what: str, order: str) -> None:
         if isinstance(each, np.dtype) or (isinstance(each, type) and issubclass(each, _NUMBERS)):
             dtype = np.dtype(_CONCRETE.get(each, each))
             name = datatypes.of(dtype, what).name.replace("_", ".", 1)
-            raise BadRequest(f"{what}: {_short(each)} is a dtype of numpy's; give {name}, as in {order}")
+            raise BadRequest(
+                f"{what}: {getattr(each, '__name__', each)} is a dtype of numpy's; give {name}, as in {order}"
+            )
 
 
 def parts(given: Any, size: int, what: str, *, writable: bool = False) -> VectorBuffer:
