@@ -314,8 +314,8 @@ LINES = {
         "count, datatype]"
     ),
     MPI + "await comm.Bcast([b, np.integer])": (
-        "conduit.errors.BadRequest: comm.Bcast: buf: integer is a dtype of numpy's; give MPI.LONG, as in [array, count, "
-        "datatype]"
+        "conduit.errors.BadRequest: comm.Bcast: buf: integer is a dtype of numpy's; give MPI.LONG, as in [array, "
+        "count, datatype]"
     ),
     MPI + "await comm.Send((b, 1, 2), 1)": (
         "conduit.errors.BadRequest: comm.Send: buf: 2 is in the place of the datatype; give [array, count, datatype], "
