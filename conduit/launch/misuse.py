@@ -238,15 +238,6 @@ def _of_mpi4py(failed: ProgramNode, node: ast.AST) -> str:
     return ""
 
 
-def _kind_given(failed: ProgramNode, node: ast.AST) -> type | None:
-    """Return the class of what a call of this project gives, as its head says; None where that is not known."""
-    function = failed.function(node) if isinstance(node, ast.Call) else None
-    given: object = getattr(function, "__annotations__", {}).get("return")
-    if isinstance(given, str) and function is not None:
-        given = getattr(inspect.unwrap(function), "__globals__", {}).get(given)
-    return given if isinstance(given, type) else None
-
-
 def _taken_by_index(failed: ProgramNode, node: ast.Subscript) -> str:
     """Say what to write where a program takes a part of an object of this project that is none of its own."""
     there = node.value
@@ -274,14 +265,14 @@ def _iterated(failed: ProgramNode) -> str:
 
 def _of_kind(failed: ProgramNode, node: ast.AST, use: str) -> str:
     """Say what to write where an object of this project cannot be used so, "" where its class does not say."""
-    kind = _kind_given(failed, node) or type(failed.value(node))
+    kind = failed.kind_given(node) or type(failed.value(node))
     text = getattr(kind, "_instead", {}).get(use)
     return f"{source_of(node)} is a {kind.__name__}: {as_called(text, kind, name_of(node))}" if text else ""
 
 
 def _to_enter(failed: ProgramNode, node: ast.AST) -> str:
     """Say how that is entered which a call gives at once, "" where it gives something else."""
-    kind = _kind_given(failed, node)
+    kind = failed.kind_given(node)
     if kind is None or not hasattr(kind, "__aenter__"):
         return ""
     text = source_of(node)

@@ -6,7 +6,7 @@ import ast
 import inspect
 import re
 from collections.abc import Callable
-from types import FrameType, ModuleType
+from types import FrameType, FunctionType, ModuleType
 from typing import NamedTuple
 
 from conduit.core import written
@@ -72,8 +72,20 @@ class ProgramNode(NamedTuple):
 
     def function(self, node: ast.AST) -> Callable[..., object] | None:
         """Return the method or function of this project that an expression stands for, or calls; None for another."""
-        found = self.value(node.func if isinstance(node, ast.Call) else node)
+        node = node.func if isinstance(node, ast.Call) else node
+        found = self.value(node)
+        if found is UNKNOWN and isinstance(node, ast.Attribute) and (kind := self.kind_given(node.value)):
+            method = getattr(kind, node.attr, UNKNOWN)  # of what a call gives at once: `x.atomic(dtype).add`
+            found = method.__get__(kind) if isinstance(method, FunctionType) else method
         return found if inspect.isroutine(found) and self.ours(found) else None
+
+    def kind_given(self, node: ast.AST) -> type | None:
+        """Return the class of what a call of this project gives, as its head says; None where that is not known."""
+        function = self.function(node) if isinstance(node, ast.Call) else None
+        given: object = getattr(function, "__annotations__", {}).get("return")
+        if isinstance(given, str) and function is not None:
+            given = getattr(inspect.unwrap(function), "__globals__", {}).get(given)
+        return given if isinstance(given, type) else None
 
     def calls_ours(self, node: ast.AST) -> bool:
         """Say whether an expression is a call of such a one."""

@@ -153,7 +153,11 @@ class Active(WindowBase):
     async def _wait(self, call: Call) -> None:
         self._epochs.check_wait(call)
         self._operations.charge("mpi_win_wait")
-        await self._told(self._part.completes, self._epochs.posted, call.name, "Complete")
+        self._part.in_wait = True
+        try:
+            await self._told(self._part.completes, self._epochs.posted, call.name, "Complete")
+        finally:
+            self._part.in_wait = False
         self._end_exposure()
 
     @public("win")

@@ -32,6 +32,7 @@ class Part:
         rank: of this part.
         posts: from each rank that has posted, how many this rank has not started on.
         completes: the same of those that have completed what this rank posted.
+        in_wait: whether this rank is in `Wait`.
     """
 
     def __init__(self, memory: npt.NDArray[np.uint8], ranks: dict[int, int], rank: int, epochs: Epochs) -> None:
@@ -41,6 +42,7 @@ class Part:
         self._epochs = epochs
         self.posts: Counter[int] = Counter()
         self.completes: Counter[int] = Counter()
+        self.in_wait = False
         self._fenced = Accesses()
         self._turn = 0  # the epoch of fences that these belong to
         self._exposed = Accesses()
@@ -60,6 +62,13 @@ class Part:
         post, posted = self._epochs.post, self._epochs.posted
         members = sorted(rank for rank, number in self.ranks.items() if number in posted)
         return "" if post is None or not members else f"{post} is for {ranks_text(members)} alone"
+
+    def unfinished(self) -> str:
+        """Return what to do where this rank waits for the Complete of others before its own; "" elsewhere."""
+        start = self._epochs.start
+        if start is None or not self.in_wait:
+            return ""
+        return f"{start} is still open here: write `await win.Complete()` before `await win.Wait()`"
 
     # ----------------------------------------------------------------------------------------- what conflicts with what
 

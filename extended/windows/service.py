@@ -129,7 +129,7 @@ class Service:
         parts = [part for part in self._parts if part is not None]
         self.locks.tell(told, Counter(part.window for part in parts))
         for part in parts:
-            if text := part.exposed():
+            for text in filter(None, (part.exposed(), part.unfinished())):
                 told.note(text)
         if not self._attached and self._failed is None:
             told.note(

@@ -360,6 +360,7 @@ LINES = {
     UPC + "await a.get(0)": "AttributeError: 'SharedArray' object has no attribute 'get'",
     EXTENDED + "await x.all_alloc(8, size=3)": "x.all_alloc has no argument size=; it takes nbytes, align",
     EXTENDED + "await x.barrier(1, 2)": "x.barrier takes (id=None)",
+    EXTENDED + "await x.atomic('i8').fetch_add(0, 0)": "x.atomic('i8').fetch_add takes (dest, offset, v)",
     MPI + "comm.my_rank": "Comm has no my_rank; write `comm.rank`",
     MPI + "await comm.Get_rank()": "comm.Get_rank() is a plain call, which never waits: write it without `await`",
     MPI + "comm.size()": "comm.size is an int and no method: write it without parentheses",

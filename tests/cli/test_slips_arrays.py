@@ -330,3 +330,17 @@ def test_an_index_beyond_what_this_thread_has_is_told_what_takes_any(shown, line
 def test_an_index_beyond_an_array_of_the_programs_is_told_by_numpy_alone(shown):
     lines = shown(f"{UPC}import numpy as np\n    mine = a.local\n    v = mine[7]")
     assert not any("`a.local`" in line for line in lines)
+
+
+def test_a_wait_before_the_own_complete_is_told_the_order(shown):
+    """Each waits for the other's, which comes after its own wait."""
+    lines = shown(f"{WINDOW}await win.Post([1 - ep.rank])\n    await win.Start([1 - ep.rank])\n    await win.Wait()")
+    text = "win.Start at prog.py:7 is still open here: write `await win.Complete()` before `await win.Wait()`"
+    assert [line.strip() for line in lines if "still open" in line] == [f"rank {rank}: {text}" for rank in (0, 1)]
+
+
+def test_a_start_that_is_open_in_another_wait_is_not_told_so(shown):
+    lines = shown(
+        f"{WINDOW}await win.Post([1 - ep.rank])\n    await win.Start([1 - ep.rank])\n    await ep.block_until(list)"
+    )
+    assert not [line for line in lines if "still open" in line]
