@@ -198,6 +198,18 @@ def test_a_report(report, tmp_path):
     assert (tmp_path / "new" / "report.html").is_file()
 
 
+def test_a_report_without_matplotlib_says_what_to_install(monkeypatch, tmp_path):
+    async def main(ep):
+        await ep.attach()
+
+    with reporting() as reports:
+        conduit.run(main, conduit="loggp")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ConduitError, match=r"^report\.write needs matplotlib for its pictures; install it with: "):
+        reports[0].write(tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.parametrize(
     ("named", "told"),
     [
