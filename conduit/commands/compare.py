@@ -157,7 +157,7 @@ def _check_alone(measuring: Mapping[str, Any], files: Sequence[Path], diff: obje
     if where and used:
         name = f"--{used[0]}"
         if used[0] == "words":
-            given = next(word for word in measuring["words"])
+            given = measuring["words"][0]
             if diff is not None and given.endswith(".json"):
                 raise BadRequest(f"--diff takes two files; leave {given} out, and compare it by a call of its own")
             name = repr(given)

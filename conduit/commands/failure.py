@@ -11,6 +11,7 @@ from conduit.launch.own_words import chain_in_own_words
 from conduit.launch.public import is_ours
 
 _STREAMS = (progress.__file__, endings.__file__)
+"""Modules whose streams stand before standard output."""
 
 
 def failure(error: BaseException, file: ProgramFile) -> str:
@@ -26,14 +27,14 @@ def failure(error: BaseException, file: ProgramFile) -> str:
     chain: list[BaseException] = []
     while link is not None and link not in chain:
         chain.append(link)
-        link.__traceback__ = _without_progress(file.own_part(link))
+        link.__traceback__ = _without_streams(file.own_part(link))
         if isinstance(link, AttributeError | NameError | ImportError):
             link.name = None  # Python would say once more what it might have been meant to be
         link = link.__cause__ or link.__context__
     return formatted(shown)
 
 
-def _without_progress(part: TracebackType | None) -> TracebackType | None:
+def _without_streams(part: TracebackType | None) -> TracebackType | None:
     """Return a traceback without its end in a stream that stands before standard output, which nobody has called."""
     step = part
     while step is not None and step.tb_next is not None:

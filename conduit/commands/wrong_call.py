@@ -2,8 +2,8 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
-from itertools import chain, pairwise
+from collections.abc import Iterator
+from itertools import chain
 from shlex import join
 from typing import Any, Literal, get_args, get_origin
 
@@ -19,6 +19,7 @@ from cyclopts import (
 
 from conduit.benchmarks.names import Value
 from conduit.launch.registry import CONDUITS, available, installed
+from conduit.launch.starting import conduits_given
 from conduit.words import in_spec, like
 
 _OF_RUN = {"report": "--report DIR", "trace": "--trace FILE", "stats": "--stats"}
@@ -70,7 +71,7 @@ def explain(name: str, error: CycloptsError) -> str:
 def _without_option(error: UnknownOptionError) -> str:
     """Return the call without `--conduit`, "" where it has none; for each conduit one, of a command that takes one."""
     given = list(error.root_input_tokens or [])
-    named = _conduits(given)
+    named = conduits_given(given)
     words = [word.removeprefix("--conduit=") for word in given if word != "--conduit"]
     calls = [words]
     if named and given[0] in _OF_ONE:  # those that the option names are meant
@@ -148,14 +149,8 @@ def _of_a_conduit(word: str, error: UnknownOptionError) -> tuple[str, str] | Non
     name = option.removeprefix("--").replace("-", "_")
     after = words[words.index(word) + 1] if word in words else ""
     text = value if equals else after if after and not after.startswith("-") else "VALUE"
-    who, written = in_spec(name, text, (_conduits(words) or ["sci"])[0], available())
+    who, written = in_spec(name, text, (conduits_given(words) or ["sci"])[0], available())
     return (f"{option} is an option of {who}", f"write --conduit {written}") if who else None
-
-
-def _conduits(words: Sequence[str]) -> list[str]:
-    """Return the specs that `--conduit` gives in the words of a call, those behind `=` first."""
-    joined = [each.removeprefix("--conduit=") for each in words if each.startswith("--conduit=")]
-    return joined + [after for each, after in pairwise(words) if each == "--conduit"]
 
 
 def _option_for(error: UnusedCliTokensError, word: str) -> str:

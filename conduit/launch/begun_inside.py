@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from itertools import pairwise
 from types import FrameType
 
 import trio
@@ -14,7 +13,7 @@ from conduit.errors import BadRequest, ConduitError
 from conduit.launch import registry
 from conduit.launch.front_ends import given_by
 from conduit.launch.reports.folders import is_own
-from conduit.launch.starting import WORDS
+from conduit.launch.starting import WORDS, conduits_given
 from conduit.launch.tracebacks import program_frame
 
 
@@ -99,10 +98,7 @@ def _callers() -> Iterator[str]:
 
 def _other_conduit(runner: object) -> str:
     """Say what to give as --conduit where the front end does not run on that of the command line."""
-    words = WORDS.get()
-    given = [after for word, after in pairwise(words) if word == "--conduit"]
-    given += [word.partition("=")[2] for word in words if word.startswith("--conduit=")]
-    for spec in given:
+    for spec in conduits_given(WORDS.get()):
         try:
             getattr(runner, "check_conduit", str)(spec)
         except ConduitError as error:

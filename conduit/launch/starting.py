@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
+from itertools import pairwise
 from typing import IO
 
 import attrs
@@ -56,6 +57,12 @@ _CRASHES = (signal.SIGSEGV, signal.SIGFPE, signal.SIGABRT, signal.SIGBUS, signal
 """After which Python's own fault handler says where that was."""
 _BY_FORCE = (signal.SIGKILL, signal.SIGTERM)
 """By which a launcher ends the other processes."""
+
+
+def conduits_given(words: Sequence[str]) -> list[str]:
+    """Return the specs that `--conduit` gives in the words of a call, those behind `=` first."""
+    joined = [each.removeprefix("--conduit=") for each in words if each.startswith("--conduit=")]
+    return joined + [after for each, after in pairwise(words) if each == "--conduit"]
 
 
 @attrs.define

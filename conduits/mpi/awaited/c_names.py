@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from conduits.mpi.awaited.not_here import BEGAN, DERIVED
+
 _OF_REQUESTS = ("Waitall", "Waitany", "Waitsome", "Testall", "Testany", "Testsome")
 _OF_ONE = ("Wait", "Test", "Cancel", "Start")
 _OF_GROUPS = ("Incl", "Excl", "Range_incl", "Range_excl")
@@ -35,11 +37,12 @@ OF_MPI: Mapping[str, str] = {
     "Get_elements": "write `status.Get_elements(datatype)`",
     "Op_create": "write `MPI.Op.Create(function, commute)`",
     "Op_free": "write `op.Free()`",
-    **{f"Type_{call}": "derived datatypes are not here; send a contiguous copy (numpy.ascontiguousarray), or the bytes"
-       for call in ("commit", "contiguous", "create_struct", "create_subarray", "free", "indexed", "vector")},
+    **dict.fromkeys(
+        ("Type_commit", "Type_contiguous", "Type_create_struct", "Type_create_subarray", "Type_free", "Type_indexed",
+         "Type_vector"),
+        DERIVED,
+    ),
     "Buffer_attach": "write `MPI.Attach_buffer(buffer)`",
     "Buffer_detach": "write `await MPI.Detach_buffer()`",
-    **dict.fromkeys(
-        ("Initialized", "Finalized"), "leave it out: MPI has begun when main is called, and ends after it"
-    ),
+    **dict.fromkeys(("Initialized", "Finalized"), BEGAN),
 }  # fmt: skip

@@ -19,7 +19,7 @@ _NO_TOPOLOGIES = "topologies are not here; compute neighbours of `comm.rank`"
 _PLAIN = "it is not here"
 _FIXED = "processes of other jobs are not here: the ranks are those that the job has begun with"
 _FAILURES = "it is not here: where a rank fails the job ends"
-_DERIVED = "derived datatypes are not here; send a contiguous copy (numpy.ascontiguousarray), or the bytes"
+DERIVED = "derived datatypes are not here; send a contiguous copy (numpy.ascontiguousarray), or the bytes"
 
 OF_COMMS: Mapping[str, str] = {
     **dict.fromkeys(_TOPOLOGIES, _NO_TOPOLOGIES),
@@ -94,7 +94,7 @@ OF_DATATYPES: Mapping[str, str] = {
             "Create_indexed_block", "Create_resized", "Create_struct", "Create_subarray", "Create_vector", "Dup",
             "Free", "Get_contents", "Get_envelope", "Get_true_extent", "Resized",
         ),
-        _DERIVED,
+        DERIVED,
     ),
     **dict.fromkeys(
         ("Pack", "Pack_external", "Pack_external_size", "Pack_size", "Unpack", "Unpack_external"),
@@ -109,14 +109,14 @@ OF_DATATYPES: Mapping[str, str] = {
     ),
 }  # fmt: skip
 
-_BEGAN = "leave it out: MPI has begun when main is called, and ends after it"
+BEGAN = "leave it out: MPI has begun when main is called, and ends after it"
 _FORTRAN = "Fortran's datatypes are not here; write {}"
 _CXX = "C++'s datatypes are not here; write `MPI.{}`"
 _WIDE = "it is not here; send it as bytes, [array, MPI.BYTE]"
 
 OF_MPI: Mapping[str, str] = {
     **dict.fromkeys(
-        ("Init", "Init_thread", "Finalize", "Is_initialized", "Is_finalized", "Query_thread", "Is_thread_main"), _BEGAN
+        ("Init", "Init_thread", "Finalize", "Is_initialized", "Is_finalized", "Query_thread", "Is_thread_main"), BEGAN
     ),
     **dict.fromkeys(
         ("THREAD_SINGLE", "THREAD_FUNNELED", "THREAD_SERIALIZED", "THREAD_MULTIPLE"),
