@@ -17,6 +17,7 @@ from conduit.core import arguments, threads
 from conduit.core.calls import Action, Guard, action, guard, is_interrupted, tell_others
 from conduit.core.digest import FLUSH, SEND, WAKE, DigestLog
 from conduit.core.handlers import WAITS, Handler, HandlerTable, code_of, describe, mismatch
+from conduit.core.of_others import OF_OTHERS
 from conduit.core.refusals import refuse
 from conduit.core.rma import ObservedRma, Rma
 from conduit.core.started import Started, started_at
@@ -41,18 +42,6 @@ _MOST_COUNTED = (1 << 63) - 1
 _COPIES = 256  # sizes of copies whose cost is remembered
 _NO_MORE = "nothing: the job is over, or a loop awaits none of its calls"  # in the place of a handler's name
 _UNUSUAL = arguments.UNUSUAL
-_OF_RANDOM = (
-    "choice",
-    "choices",
-    "gauss",
-    "getrandbits",
-    "randbytes",
-    "randint",
-    "randrange",
-    "sample",
-    "shuffle",
-    "uniform",
-)
 _KIND = _SHORT | _MEDIUM | _LONG | _LONG_ASYNC  # the bits of a word that tell them apart
 
 
@@ -109,109 +98,7 @@ class Endpoint:
         rma: the network's native one-sided operations, None where it has none.
     """
 
-    _instead: ClassVar = {
-        **dict.fromkeys(
-            ("init", "init_thread", "finalize"),
-            "leave it out: `conduit run PROGRAM.py`, or `conduit.run(main)` in a script, begins the job before main",
-        ),
-        **dict.fromkeys(
-            ("mynode", "my_node", "my_rank", "my_pe", "comm_rank", "me", "id", "mythread", "my_thread"),
-            "write `ep.rank`",
-        ),
-        **dict.fromkeys(
-            (
-                "nodes",
-                "ranks",
-                "n_ranks",
-                "nranks",
-                "num_ranks",
-                "n_pes",
-                "comm_size",
-                "np",
-                "nprocs",
-                "n_procs",
-                "num_procs",
-                "threads",
-                "nthreads",
-                "num_nodes",
-                "world_size",
-            ),
-            "write `ep.size`",
-        ),
-        "COMM_WORLD": "write `ep.rank` and `ep.size`",
-        **dict.fromkeys(("wtime", "time", "clock", "ticks_now"), "write `ep.now`"),
-        **dict.fromkeys(("ticks", "timer", "timestamp"), "write `ep.now`, in seconds"),
-        **dict.fromkeys(("node", "node_id", "host_id", "hostname"), "write `ep.host`: the index of this rank's host"),
-        "local_rank": "write `ep.ranks_on_host.index(ep.rank)`",
-        "local_size": "write `len(ep.ranks_on_host)`",
-        **{name: f"write `ep.random.{name}(...)`" for name in _OF_RANDOM},
-        "rand": "write `ep.random.random()`",
-        "rng": "write `ep.random`",
-        "seed": "write `conduit.run(main, seed=3)` in a script, or `conduit run --seed 3`; `ep.random` is seeded by it "
-        "and the rank",
-        **dict.fromkeys(("memory", "mem", "heap", "seg"), "write `ep.segment`"),
-        **dict.fromkeys(("abort", "global_exit"), "write `ep.exit(code)`"),
-        **dict.fromkeys(
-            (
-                "register",
-                "register_handler",
-                "register_handlers",
-                "add_handler",
-                "add_handlers",
-                "attach_handler",
-                "attach_handlers",
-                "set_handler",
-            ),
-            "write `await ep.attach(handler)`",
-        ),
-        **dict.fromkeys(("AMMaxArgs", "AM_MaxArgs"), "write `ep.limits.max_args`"),
-        **dict.fromkeys(
-            ("AMMaxMedium", "AM_MaxMedium", "AM_LUBRequestMedium", "AM_LUBReplyMedium"), "write `ep.limits.max_medium`"
-        ),
-        **dict.fromkeys(
-            ("max_long", "AMMaxLongRequest", "AM_LUBRequestLong"),
-            "write `ep.limits.max_long_request`, of replies `ep.limits.max_long_reply`",
-        ),
-        **dict.fromkeys(("AMMaxLongReply", "AM_LUBReplyLong"), "write `ep.limits.max_long_reply`"),
-        **dict.fromkeys(
-            ("send", "isend"),
-            "write `await ep.request_short(dest, handler, *args)`, with bytes `await ep.request_medium(dest, handler, "
-            "payload, *args)`",
-        ),
-        **dict.fromkeys(
-            ("request", "rpc"),
-            "write `await ep.request_short(dest, handler, *args)`, which runs the handler over there",
-        ),
-        "put_signal": "write `await ep.request_long(dest, handler, payload, offset)`, whose handler is the signal",
-        **dict.fromkeys(
-            ("recv", "irecv", "receive", "wait"),
-            "messages run handlers here: let a handler keep what has come, and `await ep.block_until(lambda: kept)`",
-        ),
-        **dict.fromkeys(("wait_until", "blockuntil"), "write `await ep.block_until(predicate)`"),
-        "sleep": "write `await ep.compute(seconds)`",
-        **dict.fromkeys(("AMPoll", "probe", "iprobe", "progress"), "write `await ep.poll()`"),
-        **dict.fromkeys(("AMGetMsgSource", "source", "get_source"), "write `token.rank`, in a handler"),
-        **dict.fromkeys(
-            ("AMRequestShort", "send_short", "am_short"),
-            "write `await ep.request_short(dest, handler, *args)`",
-        ),
-        **dict.fromkeys(
-            ("AMRequestMedium", "send_medium", "am_medium"),
-            "write `await ep.request_medium(dest, handler, payload, *args)`",
-        ),
-        **dict.fromkeys(
-            ("AMRequestLong", "send_long", "am_long"),
-            "write `await ep.request_long(dest, handler, payload, offset, *args)`",
-        ),
-        **dict.fromkeys(("AMReplyShort", "reply_short"), "write `token.reply_short(handler, *args)`, in a handler"),
-        **dict.fromkeys(
-            ("AMReplyMedium", "reply_medium"), "write `token.reply_medium(handler, payload, *args)`, in a handler"
-        ),
-        **dict.fromkeys(
-            ("AMReplyLong", "reply_long"), "write `token.reply_long(handler, payload, offset, *args)`, in a handler"
-        ),
-    }
-    """Names of other libraries, in any case, with what to write here, for hints (`conduit.launch.wrong_names`)."""
+    _instead: ClassVar = OF_OTHERS
     _called: ClassVar = "ep"
     _for_layers: ClassVar = frozenset(
         {

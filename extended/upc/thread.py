@@ -99,7 +99,16 @@ class Thread(Sealed, UpcAllocation, Bytes, UpcCollectives):
             "write `a = await t.all_alloc(shape, dtype)`: a new array is zero; then `a.local[:] = value`, and `await "
             "t.barrier()`",
         ),
-        "rpc": "write a handler, `await t.ep.attach(f)`, and `await t.ep.request_short(dest, f, *args)`",
+        **dict.fromkeys(
+            ("rpc", "rpc_ff"), "write a handler, `await t.ep.attach(f)`, and `await t.ep.request_short(dest, f, *args)`"
+        ),
+        **dict.fromkeys(("allocate", "new_"), "write `a = await t.alloc(shape, dtype)`: elements on this thread alone"),
+        **dict.fromkeys(("deallocate", "delete_", "delete_array"), "write `await t.free(a)`, of a shared array `a`"),
+        "global_ptr": "there are no pointers-to-shared: a shared array and an index stand for one",
+        "local_team": "a program has all threads: those on this thread's host are `t.ep.ranks_on_host`",
+        "when_all": "write `await t.fence()`: what this thread has written is done then",
+        **dict.fromkeys(("rput_irregular", "rput_strided"), "write `a[indices] = values`, of a shared array `a`"),
+        **dict.fromkeys(("rget_irregular", "rget_strided"), "write `await a[indices]`, of a shared array `a`"),
         "cast": "write `a.local`, of a shared array `a`: the elements on this thread",
         "affinitysize": "write `a.local.nbytes`, of a shared array `a`: the bytes on this thread",
         "localsizeof": "write `a.local.nbytes`, of a shared array `a`",

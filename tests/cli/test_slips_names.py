@@ -102,6 +102,37 @@ NAMES = [
     (UPC, "t.bupc_poll()", "Thread has no bupc_poll; write `await t.ep.poll()`", "await t.ep.poll()"),
     (
         UPC,
+        "t.allocate(3)",
+        "Thread has no allocate; write `a = await t.alloc(shape, dtype)`: elements on this thread alone",
+        "a = await t.alloc(3)",
+    ),
+    (UPC, "t.deallocate(a)", "Thread has no deallocate; write `await t.free(a)`, of a shared array `a`", ""),
+    (
+        UPC,
+        "t.rpc_ff(1, print)",
+        "Thread has no rpc_ff; write a handler, `await t.ep.attach(f)`, and `await t.ep.request_short(dest, f, *args)`",
+        "",
+    ),
+    (
+        UPC,
+        "t.local_team()",
+        "Thread has no local_team; a program has all threads: those on this thread's host are `t.ep.ranks_on_host`",
+        "t.ep.ranks_on_host",
+    ),
+    (
+        UPC,
+        "t.when_all(h)",
+        "Thread has no when_all; write `await t.fence()`: what this thread has written is done then",
+        "await t.fence()",
+    ),
+    (
+        UPC,
+        "t.rget_irregular(a, [1])",
+        "Thread has no rget_irregular; write `await a[indices]`, of a shared array `a`",
+        "",
+    ),
+    (
+        UPC,
         "t.upc_addrfield(a)",
         "Thread has no upc_addrfield; there are no pointers-to-shared: an index of a shared array stands for one",
         "",

@@ -67,6 +67,83 @@ def test_who_uses_a_name_of_another_library_is_told_what_to_write(root: Path) ->
     assert not untold, "\n".join(map(str, untold))
 
 
+IN_FULL = {
+    "gasnet_put_nb_val gex_RMA_PutNBVal": {"put_value_nb"},
+    "gasnet_put_nbi_val gex_RMA_PutNBIVal": {"put_value_nbi", "sync_puts"},
+    "gasnet_wait_syncnb_valget gasnet_get_nb_val": {"get_value_nb"},
+    "gasnet_putv_bulk gex_VIS_VectorPutBlocking": {"put_vector"},
+    "gasnet_putv_nb_bulk gex_VIS_VectorPutNB": {"put_vector_nb"},
+    "gasnet_getv_nbi_bulk gex_VIS_VectorGetNBI": {"get_vector_nbi", "sync_gets"},
+    "gasnet_puti_nbi_bulk gex_VIS_IndexedPutNBI": {"put_indexed_nbi", "sync_puts"},
+    "gasnet_geti_bulk gex_VIS_IndexedGetBlocking": {"get_indexed"},
+    "gasnet_puts_nb_bulk gex_VIS_StridedPutNB": {"put_strided_nb"},
+    "gasnet_gets_nb_bulk gex_VIS_StridedGetNB": {"get_strided_nb"},
+    "gasnet_try_syncnb_all gex_Event_TestAll": {"all(handle.done"},
+    "gasnet_try_syncnb_some gex_Event_TestSome": {"any(handle.done"},
+    "gasnet_try_syncnbi_puts gex_NBI_Test": {"access_region"},
+    "gasnet_wait_syncnb_all gex_Event_WaitAll": {"wait_all"},
+    "gasnet_wait_syncnb_some gex_Event_WaitSome": {"wait_some"},
+    "gasnet_AMMaxMedium gex_AM_MaxRequestMedium gex_AM_MaxReplyMedium gex_Token_MaxReplyMedium": {"max_medium"},
+    "gasnet_AMMaxLongRequest gex_AM_MaxRequestLong": {"max_long_request"},
+    "gasnet_AMMaxLongReply gex_AM_MaxReplyLong gex_AM_LUBReplyLong gex_Token_MaxReplyLong": {"max_long_reply"},
+    "gex_AM_PrepareRequestMedium gex_AM_CommitRequestMedium gex_AM_RequestMedium2": {"request_medium"},
+    "gex_AM_PrepareReplyLong gex_AM_CancelReplyLong gex_AM_ReplyLong1": {"reply_long"},
+    "gex_AM_RequestShort0 gasnet_AMRequestShort4": {"request_short"},
+    "gasnet_hsl_init gasnet_hsl_destroy gasnet_hsl_lock gasnet_hsl_unlock gasnet_hsl_trylock": {"leave it out"},
+    "gasnet_hold_interrupts gasnet_resume_interrupts gasnet_set_waitmode gex_EP_Create": {"leave it out"},
+    "gex_Segment_Attach gex_Segment_Create gex_EP_BindSegment gex_EP_PublishBoundSegment": {"leave it out"},
+    "gasnet_getenv": {"os.environ"},
+    "gasnet_ErrorName gasnet_ErrorDesc": {"except conduit.ConduitError"},
+    "gex_System_QueryNbrhdInfo gex_System_QueryHostInfo gex_System_QueryMyPosition": {"ranks_on_host"},
+    "gasnet_coll_gather_all": {"all_gather"},
+    "gasnet_coll_exchange": {"all_to_all"},
+    "gasnet_coll_wait_sync": {"`await` the handle"},
+    "gasnet_coll_try_sync gex_Event_Test": {"done"},
+    "gex_AD_OpNB_I64 gex_AD_OpNBI_DBL": {"atomic"},
+    "gex_Client_Init": {"leave it out"},
+    "gex_Event_QueryLeaf": {"bulk=False"},
+    "gasnet_barrier_result": {"BarrierMismatch"},
+    "gex_TM_Create": {"split"},
+}
+"""What the contract shortens or has not: names of GASNet and GASNet-EX, and words of what is told of them."""
+
+
+def _of_the_contract(root: Path) -> dict[str, set[str]]:
+    """Return the names of GASNet that the contract writes out, with the calls of their rows."""
+    text = (root / "docs" / "contract.md").read_text(encoding="utf-8").partition("# Calls of GASNet and ours")[2]
+    wanted: dict[str, set[str]] = {name: here for names, here in IN_FULL.items() for name in names.split()}
+    for row in re.findall(r"^\| .*\|$", text.partition("## Performance programs")[0], flags=re.M):
+        theirs, here = row.strip("|").split("|", 1)
+        calls = set(re.findall(r"\b(?:ep|x|d|team|token|handle)\.(\w+)", here))
+        for name in re.findall(r"`((?:gasnett?|gex)_\w+)`", theirs) if calls and "not offered" not in here else ():
+            wanted.setdefault(name, calls)
+    return wanted
+
+
+def test_who_uses_a_name_of_gasnet_is_told_what_the_contract_says(root: Path) -> None:
+    """On `ep` and on `x`, with and without the library's prefix; `x` may be attached or not."""
+    wanted = _of_the_contract(root)
+    assert len(wanted) > 120
+    wanted |= {name.partition("_")[2]: here for name, here in wanted.items()}
+
+    async def main(ep: conduit.Endpoint) -> list[tuple[str, str]]:
+        x: Extended | None = None
+        untold = []
+        for attached in (False, True):
+            if attached:
+                x = await Extended.attach(ep)
+            for name, here in wanted.items():
+                for there in (ep, x) if x is not None else (ep,):
+                    if not hasattr(there, name):
+                        said = hint(AttributeError(name=name, obj=there))
+                        if not any(each in said for each in here):
+                            untold.append((f"{type(there).__name__}.{name}", said))
+        return untold
+
+    (untold,) = conduit.run(main, conduit="loggp", ranks=1).values
+    assert not untold, "\n".join(map(str, untold))
+
+
 def _alone(wanted: dict[str, set[str]], **variables: object) -> Iterator[tuple[str, str]]:
     """Yield the names as C has them of which another thing is said, or nothing, where one stands alone in a program."""
     for name in wanted:
