@@ -1,6 +1,8 @@
 """The pytest plugin: options, the marker, and the cases that every check is parametrised with."""
 
 import gc
+import os
+import sys
 from collections.abc import Generator, Sequence
 from fnmatch import fnmatch
 from functools import lru_cache
@@ -69,6 +71,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the markers, check the specs, and collect the suites where the setting asks for them."""
+    if (
+        sys.flags.dev_mode
+    ):  # in which every call of a network is looked at: the workers of pytest-xdist are to be in it too
+        os.environ["PYTHONDEVMODE"] = "1"
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
     for spec in _specs(config):

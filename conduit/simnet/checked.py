@@ -14,6 +14,7 @@ from conduit.errors import ConduitError
 from conduit.sim.memory import Buffer, Flat
 from conduit.simnet.port import SimulatedPort
 from conduit.simnet.transport import LATER, Then, Transport
+from conduit.words import plain
 
 
 class Ledger:
@@ -198,10 +199,14 @@ class _Once:
         self.then: Then | None = then
         self.rank: int = transport.port.rank
 
-    def __call__(self) -> None:
+    def __call__(self, *args: object) -> None:
         then, self.then = self.then, None
         ledger = self.transport.port.ledger
         who = f"rank {self.rank}, {type(self.transport).__name__}.{self.what}"
+        if args:
+            raise ConduitError(
+                f"{who} called then({', '.join(map(plain, args))}); write `then()`: it takes no arguments"
+            )
         if then is None:
             raise ConduitError(f"{who} called then() a second time; a send ends once")
         if ledger.inside is not None:

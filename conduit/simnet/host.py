@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import attrs
 
 from conduit.contract import Constant, MessageCosts
@@ -9,13 +11,16 @@ from conduit.errors import BadRequest
 from conduit.sim import Kernel
 from conduit.sim.labels import Labelled
 from conduit.sim.units import PS_PER_S, duration, seconds
+from conduit.simnet.constants import bytes_per_s, number, ps
 
 ASSUMED = (
-    Constant("host.copy_rate", 1000, "MB/s", "assumed", "a round figure for a copy in memory"),
-    Constant("host.flops", 1e9, "1/s", "assumed", "a round figure for one CPU"),
-    Constant("host.line", 100, "ns", "assumed", "order of a cache line passed between two CPUs"),
-    Constant("host.poll", 10, "ns", "assumed", "order of a load that misses no cache"),
-    Constant("host.message", 300, "ns", "assumed", "order of building or dispatching a message in shared memory"),
+    COPY_RATE := Constant("host.copy_rate", 1000, "MB/s", "assumed", "a round figure for a copy in memory"),
+    FLOPS := Constant("host.flops", 1e9, "1/s", "assumed", "a round figure for one CPU"),
+    LINE := Constant("host.line", 100, "ns", "assumed", "order of a cache line passed between two CPUs"),
+    POLL := Constant("host.poll", 10, "ns", "assumed", "order of a load that misses no cache"),
+    MESSAGE := Constant(
+        "host.message", 300, "ns", "assumed", "order of building or dispatching a message in shared memory"
+    ),
 )
 """The defaults of `HostModel`, for the constants of networks that say nothing else of their hosts."""
 
@@ -48,12 +53,12 @@ class HostModel:
         message_ps: building, or decoding and dispatching, one message in shared memory, picoseconds.
     """
 
-    copy_bytes_per_s: float = attrs.field(default=1e9, validator=_rate)
+    copy_bytes_per_s: float = attrs.field(factory=partial(bytes_per_s, COPY_RATE), validator=_rate)
     copy_call_ps: int = attrs.field(default=0, validator=_ticks)
-    flops_per_s: float = attrs.field(default=1e9, validator=_rate)
-    line_ps: int = attrs.field(default=100_000, validator=_ticks)
-    poll_ps: int = attrs.field(default=10_000, validator=_ticks)
-    message_ps: int = attrs.field(default=300_000, validator=_ticks)
+    flops_per_s: float = attrs.field(factory=partial(number, FLOPS), validator=_rate)
+    line_ps: int = attrs.field(factory=partial(ps, LINE), validator=_ticks)
+    poll_ps: int = attrs.field(factory=partial(ps, POLL), validator=_ticks)
+    message_ps: int = attrs.field(factory=partial(ps, MESSAGE), validator=_ticks)
 
     def on(self, kernel: Kernel) -> HostModel:
         """Return this host as the job of `kernel` uses it: where somebody listens to CPUs, its copies say so."""

@@ -270,10 +270,11 @@ class _TellingTransport(Transport):
         super().end_pass()
 
     def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
-        port = self.port
-        port._for("send")
-        if port.hooks.messages:
-            port.in_flight.put(port.rank, dest, slot, message)
+        if message.is_request:  # else `send_reply` sends its reply so, and has told of it
+            port = self.port
+            port._for("send")
+            if port.hooks.messages:
+                port.in_flight.put(port.rank, dest, slot, message)
         super().send_request(dest, slot, message, then)  # type: ignore[safe-super]
 
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:

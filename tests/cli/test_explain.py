@@ -1,6 +1,7 @@
 """`conduit explain`."""
 
 import json
+import re
 
 import pytest
 
@@ -15,6 +16,14 @@ def test_a_table_and_the_constants_behind_it(command):
     assert "send: store header" in out
     assert "am.build  0.9 us, anchor: 1.800 us, 10.6 %" in lines
     assert out.endswith("of no constant: 0.053 us, 0.3 %\n")
+
+
+def test_a_copy_on_a_host_of_default_costs_names_its_constant(command):
+    """A network that says nothing else of its hosts has the constants that every `HostModel` has."""
+    out = command("explain", "--conduit", "loggp", "--op", "get", "--size", "10000").out
+    assert re.search(r" 10\.000 +15\.6 +0 +reply +copy +host\.copy_rate\n", out)
+    assert "\nhost.copy_rate  1000 MB/s, assumed: 10.000 us, 15.6 %\n" in out
+    assert out.endswith("of no constant: 0.004 us, 0.0 %\n")
 
 
 def test_what_seems_not_to_add_up_has_a_word(command):

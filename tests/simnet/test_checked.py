@@ -22,6 +22,9 @@ async def main(ep):
     await ep.block_until(lambda: len(got) == 20)
 print(conduit.run(main, conduit="loggp").digest)
 """
+WITH_TIME = (
+    "send = P.send\nP.send = P.send_request = lambda s, d, n, m, then: send(s, d, n, m, lambda: then(s.kernel.now))"
+)
 TWICE = "send = P.send\nP.send = P.send_request = lambda s, d, n, m, then: send(s, d, n, m, lambda: (then(), then()))"
 AT_ONCE = "P.send = P.send_request = lambda s, d, n, m, then: s.inject(d, n, m, then)"
 SAME_SLOT = "P.acquire = lambda s, d: (s.free.setdefault(d, []), 0)[1]"
@@ -93,6 +96,7 @@ def run(mutant, *flags):
     ("mutant", "message"),
     [
         (TWICE, r"called then\(\) a second time"),
+        (WITH_TIME, r"called then\(\d+\); write `then\(\)`: it takes no arguments\n"),
         (AT_ONCE, r"called then\(\) inside LoggpTransport.send_request"),
         (SAME_SLOT, "slot 0 to rank 1 is in use"),
         (AHEAD, r"called arrived\(\) of rank 1 at once"),
@@ -131,6 +135,7 @@ def run(mutant, *flags):
     ],
     ids=[
         "twice",
+        "with the time",
         "at once",
         "same slot",
         "ahead",

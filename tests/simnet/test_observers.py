@@ -15,6 +15,7 @@ from conduit.launch.registry import parse_spec
 from conduit.launch.simulated import SimulatedJob
 from conduit.sim.link import Link, Route
 from conduit.simnet.observed import Landings
+from conduits.loggp.port import LoggpTransport
 
 NETWORKS = ["loggp", "origin", "sci", "sunfire", "startx"]
 KINDS = [CpuListener, LinkListener, MessageListener, LandingListener, WaitListener]
@@ -410,3 +411,20 @@ def test_several_observers_hear_the_same():
     assert first.heard["handled"] == second.heard["handled"]
     assert second.heard["spent"]
     assert not first.heard["spent"]
+
+
+def test_a_network_may_send_its_replies_as_its_requests(monkeypatch):
+    """What is heard is the same: no reply is on its way twice, and its time is a reply's."""
+
+    def heard():
+        listener = recorder(CpuListener, LandingListener, MessageListener)
+        return job("loggp", everything, listener).run().digest, listener.heard
+
+    plain = heard()
+    monkeypatch.setattr(
+        LoggpTransport,
+        "send_reply",
+        lambda self, request, reply, then: self.send_request(request.source, request.slot, reply, then),
+    )
+    assert heard() == plain
+    assert len(plain[1]["sent"]) > 100
