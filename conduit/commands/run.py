@@ -23,7 +23,7 @@ from conduit.benchmarks.files import (
     Trace,
     check_apart,
     check_beside,
-    check_file,
+    check_files,
     check_trace,
     json_text,
     package_version,
@@ -132,13 +132,11 @@ def run(
             in .json; - prints it.
         traceback: Show the lines of this package too in the traceback of a program that fails.
     """
-    if full_report is not None and not full_report.parent.is_dir():
-        raise BadRequest(f"--full-report={full_report}: there is no folder {full_report.parent}; make it first")
     at_least(0, "segment", segment)
     if ranks_per_host is not None:
         at_least(1, "ranks-per-host", ranks_per_host)
-    check_file("full-report", full_report)
-    check_file("json", json)
+    files = {"json": json, "trace": trace, "full-report": full_report}
+    check_files(files)
     if _is_read_once(program):
         _check_one_reader(program, conduit)
     file = ProgramFile(program)
@@ -146,7 +144,6 @@ def run(
     specs = [parse_spec(text) for text in conduit or (_default(runner),)]
     _check_front_end(runner, specs)
     check_trace(trace, specs)
-    files = {"json": json, "trace": trace, "full-report": full_report}
     check_apart(files, program)
     check_beside(files, "report", report, report_files(report, specs))
     reported = Reported(report, specs, file.path)
