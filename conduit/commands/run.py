@@ -53,6 +53,7 @@ from conduit.errors import (
 from conduit.launch import interrupts, mpi4py_world, output, processes, standard_input, terminal, unawaited, uncalled
 from conduit.launch.complaints import complain, complain_of
 from conduit.launch.endings import ended
+from conduit.launch.errors import exit_status
 from conduit.launch.fitting import check_fits
 from conduit.launch.formatting import formatted
 from conduit.launch.process import ended_by
@@ -245,7 +246,8 @@ class _Series:
                 _hand_over(self._runs[0])
         except BaseException as exc:
             self._note_end(exc)
-            raise
+            if not (self._failures.status and isinstance(exc, SystemExit) and exit_status(exc) == 0):
+                raise
         finally:  # what has run is shown even if it fails on a later conduit
             if output.is_first() and not part:
                 self._tell()
