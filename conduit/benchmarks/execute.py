@@ -16,7 +16,7 @@ from rich.console import Console
 import conduit
 from conduit import BadRequest, Endpoint
 from conduit.benchmarks.console import make_console, print_text
-from conduit.benchmarks.files import STANDARD_OUTPUT, check_apart, check_file, check_trace, write_file
+from conduit.benchmarks.files import STANDARD_OUTPUT, check_apart, check_files, check_trace, write_file
 from conduit.benchmarks.options import SIMULATED_RANKS, BenchmarkOptions, Parameters, parameters_for
 from conduit.benchmarks.pairs import on_one_host
 from conduit.benchmarks.progress import Progress
@@ -107,8 +107,7 @@ def execute(program: Program, options: BenchmarkOptions, console: Console | None
     files = {"json": options.json, "csv": options.csv}
     console = console or make_console(stderr=STANDARD_OUTPUT in files.values())
     specs = [parse_spec(text) for text in options.conduit]
-    for option, path in files.items():
-        check_file(option, path)
+    check_files({**files, "trace": options.trace})
     check_trace(options.trace, specs)
     check_apart({**files, "trace": options.trace})
     plans = [_plan(program, options, spec) for spec in specs]

@@ -61,42 +61,48 @@ Folder = Annotated[
 """The type of an option that names a folder for results."""
 
 
-def check_file(option: str, path: Path | None) -> None:
-    """Refuse a file that cannot be written before the work, not after it.
+def check_files(outputs: Mapping[str, Path | None]) -> None:
+    """Refuse files that cannot be written before the work, not after it, and all of them at once.
 
     Args:
-        option: which one names it, without hyphens.
-        path: the file, None where none is wanted.
+        outputs: the files by the options that name them, without hyphens; None where none is wanted.
 
     Raises:
-        BadRequest: it is a folder, its folder does not exist, or it may not be written.
+        BadRequest: one is a folder, its folder does not exist, or it may not be written; a line for each.
     """
-    if path is None or path == STANDARD_OUTPUT:
-        return
+    problems = [_problem(option, path) for option, path in outputs.items() if path is not None]
+    if told := [each for each in problems if each]:
+        raise BadRequest("\n  ".join(told))
+
+
+def _problem(option: str, path: Path) -> str:
+    """Return why a file that an option names cannot be written, and what to do; "" where it can."""
+    if path == STANDARD_OUTPUT:
+        return ""
     folder = path.absolute().parent
     if path.is_dir():
-        raise BadRequest(f"--{option} {path} is a folder; name a file in it")
+        return f"--{option} {path} is a folder; name a file in it"
     if not folder.is_dir():
-        raise BadRequest(f"--{option} {path} cannot be written; name a file in a folder that exists")
+        return f"--{option} {path} cannot be written; name a file in a folder that exists"
     if not os.access(path if path.exists() else folder, os.W_OK):
-        raise BadRequest(f"--{option} {path} may not be written; name a file that may")
+        return f"--{option} {path} may not be written; name a file that may"
+    return ""
 
 
 def check_trace(path: Path | None, specs: Iterable[Spec]) -> None:
-    """Refuse a trace that cannot be written, or of what cannot be traced, before the work.
+    """Refuse a trace to what is no file, or of what cannot be traced, before the work.
 
     Args:
         path: what `--trace` names, None where there is to be none.
         specs: what will be traced.
 
     Raises:
-        BadRequest: as `check_file`; or it is of a network that cannot be traced.
+        BadRequest: it is to standard output, or of a network that cannot be traced.
     """
     if path is None:
         return
     if path == STANDARD_OUTPUT:
         raise BadRequest("--trace - : standard output is for what is printed; name a file")
-    check_file("trace", path)
     for spec in specs:
         if not spec.simulated and spec.rank_kind is not RankKind.PROCESS:
             raise BadRequest(

@@ -1,8 +1,11 @@
 """`conduit conform SPEC`."""
 
+import io
 import os
 import shlex
+from contextlib import redirect_stdout
 from importlib.util import find_spec
+from random import SystemRandom
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -13,6 +16,8 @@ from conduit.launch.registry import parse_spec
 from conduit.words import to_install
 
 PLUGIN = "conduit.conformance.plugin"
+_FEW = 40
+"""Checks, with the suite's own numbers of ranks, that are run sooner than workers have collected them."""
 
 
 def conform(
@@ -54,10 +59,20 @@ def conform(
     chosen += [f"-k={keyword}"] if keyword else []
     chosen += ["-x"] if exit_first else []
     chosen += [f"--conformance-ranks={counts}"] if counts else []
+    spread = _spread(simulated=found.simulated)
+    if keyword and spread and seed is None:  # the cases are counted, and then run
+        seed = SystemRandom().randrange(1_000_000)
     chosen += [] if seed is None else [f"--conformance-seed={seed}"]
     folders = [str(folder) for folder in suite_folders().values()]
-    pressed = _Pressed()
-    status = pytest.main([*settings, *chosen, *_spread(simulated=found.simulated), *folders], plugins=[pressed])
+    pressed, selected = _Pressed(), _Selected()
+    status: int = pytest.ExitCode.OK
+    if keyword and spread:  # every worker collects all checks, before any knows how few are selected
+        with redirect_stdout(io.StringIO()):
+            status = pytest.main([*settings, *chosen, "--collect-only", "-q", *folders], plugins=[pressed, selected])
+        if status == pytest.ExitCode.OK and selected.count <= _FEW and not counts:
+            spread = []
+    if not pressed and status not in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
+        status = pytest.main([*settings, *chosen, *spread, *folders], plugins=[pressed])
     if pressed:
         raise KeyboardInterrupt
     if status == pytest.ExitCode.USAGE_ERROR:
@@ -84,6 +99,21 @@ def _check_keyword(text: str) -> None:
             f"-k {shlex.quote(text)} is no expression ({why}); give parts of names or cases, joined by and, or, not "
             "and parentheses, as 'test_replies and 3ranks'"
         ) from None
+
+
+class _Selected:
+    """Knows how many checks pytest has collected.
+
+    Attributes:
+        count: that.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def pytest_collection_finish(self, session: Any) -> None:
+        """Count them."""
+        self.count = len(session.items)
 
 
 class _Pressed:

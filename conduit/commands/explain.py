@@ -6,7 +6,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from conduit.benchmarks.console import make_console, print_table, print_text
-from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_apart, check_file, write_file
+from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_apart, check_files, write_file
 from conduit.benchmarks.integers import Integer, Size
 from conduit.benchmarks.names import ConduitName, Names
 from conduit.commands.tables import grid
@@ -45,8 +45,7 @@ def explain(
         json: File for the parts and constants as JSON; - prints it in the place of the tables.
         svg: File for a picture of the parts as SVG.
     """
-    check_file("json", json)
-    check_file("svg", svg)
+    check_files({"json": json, "svg": svg})
     check_apart({"json": json, "svg": svg})
     found = explained(conduit, size, category, op, seed)
     if json is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from conduit.benchmarks.console import make_console, print_text
-from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_file, json_text, package_version, write_file
+from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_files, json_text, package_version, write_file
 from conduit.benchmarks.names import ConduitName
 from conduit.commands.described import described
 from conduit.commands.tables import limits_text, print_options
@@ -19,7 +19,7 @@ def list_conduits(*names: ConduitName, json: File | None = None) -> int:
         names: Only these conduits.
         json: File for the same as JSON, an object per conduit in a list; - prints it in the place of the tables.
     """
-    check_file("json", json)
+    check_files({"json": json})
     found = _named(names) if names else networks()
     if json is not None:
         write_file("json", json, json_text([_described(name, cls) for name, cls in found.items()]))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import attrs
 
 from conduit.benchmarks.console import make_console, print_table, print_text
-from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_file, json_text, package_version, write_file
+from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_files, json_text, package_version, write_file
 from conduit.benchmarks.names import ConduitName
 from conduit.commands.tables import grid
 from conduit.contract import Conduit, RawTable
@@ -20,7 +20,7 @@ def raw(name: ConduitName, /, *, json: File | None = None) -> int:
         name: A conduit, or a spec such as 'sci:torus=4x2'.
         json: File for the tables as JSON, one object; - prints it in their place.
     """
-    check_file("json", json)
+    check_files({"json": json})
     spec = parse_spec(name)
     tables = spec.cls.raw_tables(spec.options)
     if not tables:

@@ -23,7 +23,7 @@ from conduit.benchmarks.files import (
     Trace,
     check_apart,
     check_beside,
-    check_file,
+    check_files,
     check_trace,
     json_text,
     package_version,
@@ -53,6 +53,7 @@ from conduit.errors import (
 from conduit.launch import interrupts, mpi4py_world, output, processes, standard_input, terminal, unawaited, uncalled
 from conduit.launch.complaints import complain, complain_of
 from conduit.launch.endings import ended
+from conduit.launch.errors import exit_status
 from conduit.launch.fitting import check_fits
 from conduit.launch.formatting import formatted
 from conduit.launch.process import ended_by
@@ -132,13 +133,11 @@ def run(
             in .json; - prints it.
         traceback: Show the lines of this package too in the traceback of a program that fails.
     """
-    if full_report is not None and not full_report.parent.is_dir():
-        raise BadRequest(f"--full-report={full_report}: there is no folder {full_report.parent}; make it first")
     at_least(0, "segment", segment)
     if ranks_per_host is not None:
         at_least(1, "ranks-per-host", ranks_per_host)
-    check_file("full-report", full_report)
-    check_file("json", json)
+    files = {"json": json, "trace": trace, "full-report": full_report}
+    check_files(files)
     if _is_read_once(program):
         _check_one_reader(program, conduit)
     file = ProgramFile(program)
@@ -146,7 +145,6 @@ def run(
     specs = [parse_spec(text) for text in conduit or (_default(runner),)]
     _check_front_end(runner, specs)
     check_trace(trace, specs)
-    files = {"json": json, "trace": trace, "full-report": full_report}
     check_apart(files, program)
     check_beside(files, "report", report, report_files(report, specs))
     reported = Reported(report, specs, file.path)
@@ -248,7 +246,8 @@ class _Series:
                 _hand_over(self._runs[0])
         except BaseException as exc:
             self._note_end(exc)
-            raise
+            if not (self._failures.status and isinstance(exc, SystemExit) and exit_status(exc) == 0):
+                raise
         finally:  # what has run is shown even if it fails on a later conduit
             if output.is_first() and not part:
                 self._tell()

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from conduit.benchmarks.console import make_console, print_table, print_text, widths
-from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_file, json_text, write_file
+from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_files, json_text, write_file
 from conduit.benchmarks.names import ConduitName
 from conduit.commands.described import described, with_constants
 from conduit.commands.tables import grid, limits_text, print_options
@@ -24,7 +24,7 @@ def show(name: ConduitName, /, *, json: File | None = None) -> int:
         name: A conduit, or a spec such as 'sci:torus=4x2'; limits may depend on options.
         json: File for the same as JSON, one object; - prints it in the place of the tables.
     """
-    check_file("json", json)
+    check_files({"json": json})
     spec = parse_spec(name)
     if json is not None:
         write_file("json", json, json_text(with_constants(described(spec.text, spec.cls, spec.options), spec.cls)))

@@ -84,15 +84,21 @@ def _without_option(error: UnknownOptionError) -> str:
 def _of_the_program(error: UnknownOptionError) -> str:
     """Return where an option stands that is meant for the program which `conduit run` runs."""
     words = error.root_input_tokens or []
-    program = next((word for word in words if word.endswith(".py")), "PROGRAM")
+    program = next((word for word in words if word.endswith(".py") and not word.startswith("-")), "")
     option = error.token.keyword or error.token.value
     if option == "-" and words[1:2] == ["-"]:
         return "; standard input is /dev/stdin: conduit run /dev/stdin"
     if option.endswith(".py") and os.path.exists(option):
-        return f"; a file whose name begins with a hyphen is written conduit run ./{option}"
+        return f"; a file whose name begins with a hyphen is written {join(['conduit', 'run', f'./{option}'])}"
+    if option.endswith(".py") and not program:
+        plain = option.lstrip("-")
+        if os.path.exists(plain):
+            return f"; did you mean {join(['conduit', 'run', plain])}?"
+        return f"; nor is there a file {option}, which would be written {join(['conduit', 'run', f'./{option}'])}"
     if option == "-m":
         return "; a program is a file: write one with `from package.module import main`, and run that"
-    return f"; an option of the program stands behind --: conduit {join(['run', program, '--', option])} ..."
+    call = join(["conduit", "run", program or "PROGRAM", "--", option])
+    return f"; an option of the program stands behind --: {call} ..."
 
 
 def _no_command(name: str, error: UnknownCommandError) -> str:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from conduit.launch import output, terminal
+from conduit.launch.errors import exit_status
 from conduit.launch.process import after_error, ended_by
 from conduit.launch.raised import told_of
 
@@ -20,13 +21,13 @@ def complain(text: str, error: BaseException, *, alike: bool = False) -> None:
         error: what they are about.
         alike: whether all ranks say the same, before there is a job, so that rank 0 alone need do so.
     """
-    own, told = output.speech(), told_of(error)
+    own = output.speech()
     if own is not None and own.framed:
-        own.error(text, *told)
+        own.error(_final(text, error))
         return
     if own is not None and own.rank and alike:
         return
-    after = "" if own is None or alike else after_error(told)
+    after = "" if own is None or alike else after_error(told_of(error))
     if after is not None:
         sys.stderr.write(text + after)
 
@@ -43,3 +44,12 @@ def complain_of(command: str, error: BaseException, words: Callable[[str], str] 
     text = str(error).removeprefix(f"{command}: ")  # errors of conduit.run begin with "run: "
     lines = "\n  ".join((f"conduit {command}: {text}", *notes))
     complain(terminal.shown(words(f"{lines}\n")), error, alike=not notes and ended_by() is None)
+
+
+def _final(text: str, error: BaseException) -> output.FinalError:
+    """Return an error as it is told to who reads frames; of a status the system keeps 8 bits."""
+    kind, said = told_of(error)
+    if not isinstance(error, SystemExit):
+        return output.FinalError(text, kind, said)
+    in_words = not (error.code is None or isinstance(error.code, int))
+    return output.FinalError(text, kind, said, exit_status(error) & 0xFF, said if in_words else "")

@@ -35,6 +35,8 @@ def raise_error(
 ) -> None:
     """Raise what ended the job, if anything did: of several errors the earliest, then the lowest rank's.
 
+    An exit with status 0 comes after all others: a job in which something has failed is no success.
+
     Args:
         world: what it has noted of them.
         ranks: those of this process.
@@ -48,7 +50,7 @@ def raise_error(
             raise forgotten
         return
     interrupts = [entry for entry in end.errors if isinstance(entry[2], KeyboardInterrupt)]
-    time, rank, error = (interrupts or sorted(end.errors, key=lambda entry: entry[:2]))[0]
+    time, rank, error = (interrupts or sorted(end.errors, key=_decides))[0]
     if isinstance(error, SystemExit):
         if exit_status(error) or unfinished(rank):
             who = f"rank {rank}" if rank >= 0 else "an event outside all ranks"
@@ -72,6 +74,12 @@ def raise_error(
     finally:
         del error, interrupts  # its traceback has this frame: a cycle, which would hold what programs had in theirs
         end.forget()
+
+
+def _decides(entry: tuple[int, int, BaseException]) -> tuple[bool, int, int]:
+    """Return the place of an error among those that end a job, of which the first decides how."""
+    time, rank, error = entry
+    return isinstance(error, SystemExit) and exit_status(error) == 0, time, rank
 
 
 def exit_status(error: SystemExit) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from conduit.errors import BadRequest
+from conduit.errors import BadRequest, NetworkError
 from conduit.launch.explaining import ExplainedExchange, explain_named
 from conduit.launch.fresh import call_fresh
 from conduit.launch.registry import DISTRIBUTION, OPERATIONS, Spec, installed, parse_spec
@@ -20,6 +20,7 @@ from conduit.options import describe, in_effect
 from conduit.seeing.pictures import Table, shown
 from conduit.seeing.timeline.sequence import draw_sequence
 from conduit.seeing.timeline.steps import HARDWARE, MessageStep
+from conduit.words import value_text
 
 _PS = {"us": 1e6, "ns": 1e3}
 """Picoseconds of units of constants that are times."""
@@ -183,6 +184,7 @@ def explained(
     Raises:
         BadRequest: a network in real time, or what it has not.
         UnknownConduit: no such network is installed.
+        NetworkError: under these options it does not carry the exchange.
     """
     spec = parse_spec(conduit)
     if not spec.simulated:
@@ -195,8 +197,24 @@ def explained(
     operation = known[op].load()
     found = _category(spec, op, operation.largest(spec.limits), category, size)
     spec.cls.check_segment(spec.options, size)
-    exchange = call_fresh(partial(explain_named, segment=size, seed=seed), spec.text, operation.main, found, size)
+    try:
+        exchange = call_fresh(partial(explain_named, segment=size, seed=seed), spec.text, operation.main, found, size)
+    except NetworkError as error:  # its notes are of the program, which is none of who has called
+        raise NetworkError(
+            f"'{spec.text}' never carries the exchange, so that there is nothing to explain: {error}{_given(spec)}"
+        ) from None
     return explanation_of(spec, op, found, size, exchange)
+
+
+def _given(spec: Spec) -> str:
+    """Return what to do about a network that carries nothing: which options were given, and what they do."""
+    values, defaults = in_effect(spec.options), in_effect(type(spec.options)())
+    given = [
+        f"{each.name}={value_text(values[each.name])} ({each.help}; {each.default} by default)"
+        for each in describe(spec.cls.Options)
+        if values[each.name] != defaults[each.name]
+    ]
+    return f"; leave out or change what was given of its options: {', '.join(given)}" if given else ""
 
 
 def explanation_of(spec: Spec, op: str, category: str, size: int, exchange: ExplainedExchange) -> Explanation:

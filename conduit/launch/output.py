@@ -19,6 +19,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import IO, TextIO
 
+import attrs
+
 from conduit.launch.launchers import started_together
 
 FRAMES = "CONDUIT_FRAMES"
@@ -34,6 +36,30 @@ LEAVES = "leaves"
 reads it; a warning of Python's; what users are to know of a rank whose job fails; that this rank ends the job; a
 result; what the rank did when it was interrupted; which process has begun, and does not know yet which rank it is;
 which process it is, now that it knows; what it has recorded; how far it is; that the process ends as Python does."""
+
+
+@attrs.frozen
+class FinalError:
+    """What a rank tells of the error that ends its job.
+
+    Attributes:
+        text: whole lines, for who is shown whole.
+        kind: what error it is.
+        said: what it says, for where another one is shown whole.
+        status: that a SystemExit ends the process with, as the system keeps it; None for other errors.
+        last_words: what a SystemExit has in the place of a status, which Python prints at the end; else "".
+    """
+
+    text: str
+    kind: str
+    said: str
+    status: int | None = None
+    last_words: str = ""
+
+    @property
+    def succeeds(self) -> bool:
+        """Whether it is an exit with status 0."""
+        return self.status == 0
 
 
 def frames(rank: int, kind: str, data: bytes) -> Iterator[bytes]:
@@ -177,15 +203,9 @@ class Speech:
         for stream in self._streams:
             stream.finish()
 
-    def error(self, text: str, kind: str, said: str) -> None:
-        """Tell who has started the processes, which is this package, why the job ends.
-
-        Args:
-            text: whole lines, for who is shown whole.
-            kind: what error it is.
-            said: what it says, for where another one is shown whole.
-        """
-        self._streams[-1].send(ERROR, pickle.dumps((text, kind, said)))
+    def error(self, error: FinalError) -> None:
+        """Tell who has started the processes, which is this package, why the job ends."""
+        self._streams[-1].send(ERROR, pickle.dumps(error))
 
     def _warning(
         self,
@@ -251,9 +271,9 @@ def speech() -> Speech | None:
     return _SPEECH[0] if _SPEECH else None
 
 
-def error_of(data: bytes) -> tuple[str, str, str]:
-    """Return the text, the kind and the words of the error that a frame has told."""
-    found: tuple[str, str, str] = pickle.loads(data)
+def error_of(data: bytes) -> FinalError:
+    """Return what a frame has told of an error."""
+    found: FinalError = pickle.loads(data)
     return found
 
 

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
+from functools import partial
 from itertools import pairwise
 from typing import IO
 
@@ -27,6 +28,7 @@ from conduit.errors import BadRequest, ConduitError, UnknownConduit
 from conduit.launch import interrupts, output, stall, terminal
 from conduit.launch.errors import warnings_of
 from conduit.launch.exit_ways import status
+from conduit.launch.output import FinalError
 from conduit.launch.raised import of_others
 from conduit.launch.reports.words import named
 from conduit.launch.tied import tied
@@ -78,6 +80,7 @@ class Outcome:
         shown: whether it has been shown where the ranks were when a signal ended them.
         kind: what error has ended the job, as a rank has told it; "" of none.
         said: what that says.
+        last_words: what a rank has ended the job with by `sys.exit(text)`, "" where that was a status or another end.
     """
 
     status: int
@@ -87,12 +90,7 @@ class Outcome:
     shown: bool = False
     kind: str = ""
     said: str = ""
-
-    @property
-    def last_words(self) -> str:
-        """What a rank has ended the job with by `sys.exit(text)`, "" where that was a status or another end."""
-        said = self.said if self.kind == _EXIT and self.status == 1 else ""
-        return "" if said == str(True) or said.removeprefix("-").isdecimal() else said
+    last_words: str = ""
 
     @property
     def failed(self) -> bool:
@@ -176,7 +174,9 @@ class _Launcher:
         self._progress = progress
         self.recorded: list[bytes] = []
         self._lock = threading.Lock()
-        self._shown: tuple[str, str, str] | None = None  # the error that was, whole
+        self._shown: FinalError | None = None  # the error that was, whole, or will be
+        self._whose = -1  # the rank that has it
+        self._show_good: Callable[[], object] = _nothing  # shows it, where it is an exit with status 0
         self._others: dict[tuple[str, str], list[int]] = {}  # ranks with other errors, by kind and words
         self._noted: dict[int, tuple[str, ...]] = {}  # what users are to know of ranks
         self._warnings: dict[str, list[int]] = {}  # ranks that Python has warned, by the text, which was shown
@@ -224,6 +224,7 @@ class _Launcher:
         finally:
             self._sweep()
             self._show_kept()
+            self._show_good()
             self._tell_others()
             if not (self._outcome.results or all(state.ours for state in self._states.values())):
                 terminal.tell(stall.interrupted(self._states, self._count))
@@ -232,7 +233,8 @@ class _Launcher:
         self._outcome.status = self._status(128 - status if status < 0 else status)
         self._outcome.explained = self._explained
         if self._shown is not None:
-            _, self._outcome.kind, self._outcome.said = self._shown
+            self._outcome.kind, self._outcome.said = self._shown.kind, self._shown.said
+            self._outcome.last_words = self._shown.last_words
         if self._lost:
             self._tell_failure(self._lost)
         elif not self._explained and (status or not self._outcome.results):  # it may take any end for a good one
@@ -249,9 +251,8 @@ class _Launcher:
             return 1
         if self._shown is None or not self._others:
             return launchers
-        _, kind, said = self._shown
-        if kind == _EXIT:
-            return _exited(said) or launchers
+        if self._shown.status is not None:
+            return self._shown.status or launchers
         return 1 if any(other == _EXIT for other, _ in self._others) else launchers
 
     def _watch(self) -> None:
@@ -388,7 +389,7 @@ class _Launcher:
     def _tell_others(self) -> None:
         """Say which ranks had the errors and warnings of others, or errors of their own."""
         if self._shown is not None:
-            for line in of_others(self._shown[1:], self._others):
+            for line in of_others((self._shown.kind, self._shown.said), self._others):
                 terminal.tell(line.partition("\n")[0])
         for text in warnings_of(sorted(self._noted.items())):
             terminal.tell(text)
@@ -442,18 +443,26 @@ class _Launcher:
             reader.show(data)
 
     def _error(self, reader: _Reader, rank: int, data: bytes) -> None:
-        """Show the first error whole, and keep others in short; one that is the same in all ranks is none of theirs."""
-        text, kind, said = error = output.error_of(data)
+        """Show the first error whole, and keep others in short; one that is the same in all ranks is none of theirs.
+
+        An exit with status 0 is shown at the end, for any other error comes before it.
+        """
+        error = output.error_of(data)
         with self._lock:
             self._explained = True
-            first = self._shown is None
-            if first:
-                self._shown = error
-            elif self._shown is not None and text != self._shown[0]:
-                self._others.setdefault((kind, said), []).append(rank)
-        if first:
-            shown = text if kind == _EXIT else self._words(text)
-            reader.show(shown.encode("utf-8", "backslashreplace"))
+            before = self._shown
+            if before is None:
+                self._shown, self._whose = error, rank
+            elif before.succeeds and not error.succeeds:
+                self._others.setdefault((before.kind, before.said), []).append(self._whose)
+                self._shown, self._whose = error, rank
+            elif error.text != before.text:
+                self._others.setdefault((error.kind, error.said), []).append(rank)
+            if self._shown is not error:
+                return
+            self._show_good = partial(_show, reader, error.text) if error.succeeds else _nothing
+        if not error.succeeds:
+            _show(reader, error.text if error.kind == _EXIT else self._words(error.text))
 
     def _warning(self, reader: _Reader, rank: int, data: bytes) -> None:
         """Show what Python warns a rank of, what it warns several of once."""
@@ -551,10 +560,13 @@ class _Reader:
             self._plain(self, whole + end)
 
 
-def _exited(said: str) -> int:
-    """Return the status of a process that a SystemExit has ended, by its words: those of a number are the number."""
-    number = said.removeprefix("-").isdecimal()
-    return int(said) & 0xFF if number else 0 if said in ("", str(False)) else 1
+def _show(reader: _Reader, text: str) -> None:
+    """Show a rank's text where its stream is shown."""
+    reader.show(text.encode("utf-8", "backslashreplace"))
+
+
+def _nothing() -> None:
+    """Show nothing."""
 
 
 def _how(ways: Mapping[int, int | None]) -> str:

@@ -24,7 +24,7 @@ from conduit.contract import Processes
 from conduit.errors import TimeLimit
 from conduit.launch import stall, terminal
 from conduit.launch.answering import Answers
-from conduit.launch.output import Speech
+from conduit.launch.output import FinalError, Speech
 from conduit.launch.raised import Told, alike, told_of
 from conduit.launch.reports import brief
 
@@ -172,13 +172,22 @@ class Watch:
             self._error = told
             self._tell_all(("error", self._number, told))
         with self._lock:
-            if self.end is not None:
+            ended = self.end is not None
+            if not ended:
+                self.end, self._own_end = EarlyEnd(self._processes.rank, status), True
+                if self._told_rank_0:  # which ends them all when it has shown where they were
+                    self.end, self._own_end = EarlyEnd(0, status), False
+                self._abort_at = time.monotonic() + self._abort_s()
+            if ended and not self._fails_after_all(status):
                 return
-            self.end, self._own_end = EarlyEnd(self._processes.rank, status), True
-            if self._told_rank_0:  # which ends them all when it has shown where they were
-                self.end, self._own_end = EarlyEnd(0, status), False
-            self._abort_at = time.monotonic() + self._abort_s()
         self._tell_all(("end", self._number, status, interrupted))
+
+    def _fails_after_all(self, status: int) -> bool:
+        """Take over the status of a failure where the job has been ended with status 0; say whether that is so."""
+        if self.end is None or self.end.status or not status:
+            return False
+        self.end = attrs.evolve(self.end, status=status)
+        return True
 
     def of_all(self, told: Told) -> None:
         """Take note of an error that all ranks raise, for they all see its reason."""
@@ -310,6 +319,7 @@ class Watch:
         with self._lock:
             self._left.add(source)
             if self.end is not None:
+                self._fails_after_all(status)
                 return
             if number > self._number:
                 self._early[number] = end
@@ -476,7 +486,7 @@ class Watch:
             return
         self._speech.finish()
         if self._speech.framed:
-            self._speech.error(terminal.shown(f"conduit run: {error}\n"), *told_of(error))
+            self._speech.error(FinalError(terminal.shown(f"conduit run: {error}\n"), *told_of(error)))
         else:
             terminal.tell(f"run: {error}")
         self.failed(1)

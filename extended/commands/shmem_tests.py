@@ -16,7 +16,7 @@ from cyclopts import Parameter
 from conduit import BadRequest
 from conduit.benchmarks import BenchmarkOptions, Program, Record, View, measure
 from conduit.benchmarks.console import make_console
-from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_file, write_file
+from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_files, write_file
 from conduit.benchmarks.integers import Integer, Integers, Sizes
 from conduit.benchmarks.names import ConduitNames
 from conduit.benchmarks.report import runs_as_json
@@ -202,7 +202,7 @@ def _check(options: ScalingOptions) -> None:
     if not options.ranks:
         raise BadRequest("--ranks names no number of PEs; give some, as 16,32")
     if options.json is not None:
-        check_file("json", options.json)
+        check_files({"json": options.json})
 
 
 def _program(plan: Sequence[ScalingBlock], options: ScalingOptions, pes: int) -> Program:

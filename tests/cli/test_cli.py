@@ -285,6 +285,26 @@ def test_a_file_whose_name_begins_with_a_hyphen_is_told_how_it_is_written(comman
     assert command("run", "./-dash.py").status == 0
 
 
+def test_a_program_that_is_not_there_and_whose_name_begins_with_a_hyphen(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    none = "conduit run: there is no option {}; see conduit run --help; "
+    nor = "nor is there a file {0}, which would be written conduit run ./{0}\n"
+    for name in ("-x.py", "--x.py"):
+        assert command("run", name) == (2, "", none.format(name) + nor.format(name))
+    assert command("run", "--conduit", "sci", "-x.py") == (2, "", none.format("-x.py") + nor.format("-x.py"))
+    (tmp_path / "x.py").write_text("async def main(ep): pass")
+    assert command("run", "-x.py") == (2, "", none.format("-x.py") + "did you mean conduit run x.py?\n")
+    assert (
+        command("run", "x.py", "-y.py")
+        == command("run", "-y.py", "x.py")
+        == (
+            2,
+            "",
+            none.format("-y.py") + "an option of the program stands behind --: conduit run x.py -- -y.py ...\n",
+        )
+    )
+
+
 def test_ranks_have_the_letter_that_launchers_have_for_them(command, tmp_path):
     (tmp_path / "it.py").write_text("async def main(ep): pass")
     status, out, err = command("run", str(tmp_path / "it.py"), "-n", "3")

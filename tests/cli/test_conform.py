@@ -1,6 +1,7 @@
 """`conduit conform`: what it asks of pytest, and what pytest's outcomes come to."""
 
 import re
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -11,15 +12,20 @@ from conduit.conformance import pace
 pytest.importorskip("conduit.conformance.suites")
 
 
+SELECTED = [1000]
+
+
 @pytest.fixture
 def suite(monkeypatch):
-    """Record the words given to pytest, and let it come out as told."""
+    """Record the words given to pytest, and let it come out as told; it selects as many checks as is said."""
     calls = []
     outcome = [pytest.ExitCode.OK]
 
     def main(words, plugins):
         calls.append(words)
-        [pressed] = plugins
+        pressed, *selected = plugins
+        for each in selected:
+            each.pytest_collection_finish(SimpleNamespace(items=range(SELECTED[0])))
         for error in outcome[1:]:
             pressed.pytest_keyboard_interrupt(SimpleNamespace(type=type(error), value=error))
         return outcome[0]
@@ -54,10 +60,34 @@ def test_full(command, suite):
 def test_what_it_hands_on(command, suite):
     given = ("-k", "test_replies and 3ranks", "-x", "--ranks", "2, 5", "--seed", "7")
     assert command("conform", "loggp", *given).status == 0
-    [words] = suite[0]
-    assert {"-k=test_replies and 3ranks", "-x", "--conformance-ranks=2,5", "--conformance-seed=7"} <= set(words)
+    for words in suite[0]:
+        assert {"-k=test_replies and 3ranks", "-x", "--conformance-ranks=2,5", "--conformance-seed=7"} <= set(words)
     command("conform", "loggp")
-    assert not [word for word in suite[0][1] if word.startswith(("-k", "-x", "--conformance"))]
+    assert not [word for word in suite[0][-1] if word.startswith(("-k", "-x", "--conformance"))]
+
+
+@pytest.mark.parametrize(
+    ("count", "words", "workers"),
+    [(1, [], False), (40, [], False), (41, [], True), (1, ["--ranks", "1000"], True)],
+)
+def test_few_checks_of_a_keyword_are_run_without_workers(command, suite, monkeypatch, count, words, workers):
+    """Each worker collected all checks."""
+    monkeypatch.setattr("conduit.commands.conform.find_spec", lambda name: name)
+    monkeypatch.setattr(sys.modules[__name__], "SELECTED", [count])
+    assert command("conform", "loggp", "-k", "test_replies", *words).status == 0
+    counted, ran = suite[0]
+    assert ("--collect-only" in counted, "-n" in counted) == (True, False)
+    assert ("--collect-only" in ran, "-n" in ran) == (False, workers)
+    seeds = [[word for word in words if word.startswith("--conformance-seed=")] for words in (counted, ran)]
+    assert seeds[0] == seeds[1] != []
+
+
+def test_a_keyword_that_matches_nothing_is_told_without_workers(command, suite, monkeypatch):
+    monkeypatch.setattr("conduit.commands.conform.find_spec", lambda name: name)
+    suite[1][0] = pytest.ExitCode.NO_TESTS_COLLECTED
+    assert command("conform", "loggp", "-k", "nothing_such").status == 2
+    [words] = suite[0]
+    assert "--collect-only" in words
 
 
 @pytest.mark.parametrize("ranks", ["0", "2,", "two", "2,-3", "1.5"])

@@ -105,3 +105,27 @@ def test_a_seed_draws_what_a_network_loses(command):
     )
     assert first == again != other
     assert command("explain", "--conduit", "loggp", "--seed", "4").out == command("explain", "--conduit", "loggp").out
+
+
+@pytest.mark.parametrize(
+    ("spec", "op", "tries", "options"),
+    [
+        ("udp:loss=1", "am", 25, "loss=1 (probability that a frame is lost; 0 by default)"),
+        (
+            "udp:loss=1,tries=4",
+            "get",
+            4,
+            "loss=1 (probability that a frame is lost; 0 by default), tries=4 (how often a datagram is sent before its "
+            "receiver counts as unreachable; 25 by default)",
+        ),
+    ],
+)
+def test_what_a_network_never_carries_is_told_with_its_options(command, spec, op, tries, options):
+    """And with no line of the program that is explained, which users have not written."""
+    status, out, err = command("explain", "--conduit", spec, "--op", op, "--size", "8")
+    assert (status, out) == (1, "")
+    assert err == (
+        f"conduit explain: '{spec}' never carries the exchange, so that there is nothing to explain: nothing gets from "
+        f"rank 0 to rank 1 and back: a datagram was sent {tries} times without an acknowledgement; leave out or change "
+        f"what was given of its options: {options}\n"
+    )

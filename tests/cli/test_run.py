@@ -487,8 +487,19 @@ def test_full_report_of_a_job_that_ends_well_is_not_written(run, tmp_path):
 def test_full_report_in_a_folder_that_is_not_there_is_a_wrong_call(run, tmp_path):
     status, _, err = run("async def main(ep): pass", "--full-report", str(tmp_path / "no" / "report.txt"))
     assert status == 2
-    assert "--full-report=" in err
-    assert "make it first" in err
+    path = tmp_path / "no" / "report.txt"
+    assert err == f"conduit run: --full-report {path} cannot be written; name a file in a folder that exists\n"
+
+
+def test_all_files_that_cannot_be_written_are_told_at_once_before_the_job(run, tmp_path):
+    words = [word for each in ("json", "trace", "full-report") for word in (f"--{each}", str(tmp_path / "no" / each))]
+    status, out, err = run("async def main(ep): print('began')", *words)
+    assert (status, out) == (2, "")
+    assert err == (
+        f"conduit run: --json {tmp_path}/no/json cannot be written; name a file in a folder that exists\n"
+        f"  --trace {tmp_path}/no/trace cannot be written; name a file in a folder that exists\n"
+        f"  --full-report {tmp_path}/no/full-report cannot be written; name a file in a folder that exists\n"
+    )
 
 
 def test_a_warning_of_many_ranks_is_said_once(run):

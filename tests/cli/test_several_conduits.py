@@ -109,6 +109,20 @@ def test_an_exit_ends_all(run, capsys, body, expected, said):
     assert capsys.readouterr().err == f"{said}\nstopped on: sci; not run on: udp\n"
 
 
+@pytest.mark.parametrize("leave", ["ep.exit(0)", "raise SystemExit"])
+def test_an_exit_with_status_0_is_no_success_after_failures(run, leave):
+    source = UNLIKE_LOGGP + f"{leave}\n    1 / 0"
+    status, _, err = run(source, "loggp", "sci", "udp")
+    assert status == 1
+    assert err.splitlines()[-2:] == [
+        "rank 0 ended the job with status 0 at prog.py:3 in main",
+        "failed on: loggp; stopped on: sci; not run on: udp",
+    ]
+    with pytest.raises(SystemExit) as caught:  # without a failure before it
+        run(source, "sci", "loggp")
+    assert caught.value.code in (0, None)
+
+
 def test_ctrl_c_ends_all_and_earlier_failures_are_named(run):
     source = UNLIKE_LOGGP + "raise KeyboardInterrupt\n    1 / 0"
     status, _, err = run(source, "loggp", "sci", "udp")

@@ -321,6 +321,14 @@ LINES = {
         "conduit.errors.BadRequest: comm.Send: buf: 2 is in the place of the datatype; give [array, count, datatype], "
         "and with what does not begin at the array's start [array, (count, displacement), datatype]"
     ),
+    MPI + "await comm.Allgatherv(b, [b, (1, 1, 1), MPI.DOUBLE])": (
+        "conduit.errors.BadRequest: comm.Allgatherv: recvbuf: (1, 1, 1) are not two, in the place of (count, "
+        "displacement); counts of several ranks are a list"
+    ),
+    MPI + "await comm.Send([None, 0], 1)": (
+        "conduit.errors.BadRequest: comm.Send: buf: None has no datatype; for an empty buffer give [None, 0, MPI.BYTE] "
+        "or another"
+    ),
     MPI + "await comm.Allgatherv(b, [b, MPI.DOUBLE, [1, 1]])": (
         "conduit.errors.BadRequest: comm.Allgatherv: recvbuf: the datatype, <Datatype MPI_DOUBLE>, is not the last "
         "item; give [array, counts, displacements, datatype]"

@@ -351,6 +351,12 @@ def test_driver_figures_stand_beside_ours(testam, install):
         (["--ranks", "0"], "--ranks 0 is too small; it must be at least 1"),
         (["--conduit", "loggp", "--conduit", "nosuch"], "there is no conduit 'nosuch'"),
         (["--json", "no/such/folder/out.json"], "--json no/such/folder/out.json cannot be written"),
+        (
+            ["--json", "no/out.json", "--csv", ".", "--trace", "no/trace"],
+            "conduit testam: --json no/out.json cannot be written; name a file in a folder that exists\n"
+            "  --csv . is a folder; name a file in it\n"
+            "  --trace no/trace cannot be written; name a file in a folder that exists\n",
+        ),
     ],
 )
 def test_wrong_call(command, words, message):

@@ -71,12 +71,23 @@ def test_what_all_refuse_is_told_by_the_first(rank, capsys):
         assert capsys.readouterr().err == told
 
 
-def test_frames_carry_the_error_whole_and_in_short(monkeypatch):
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (KeyError("a"), ("KeyError", "'a'", None, "")),
+        (SystemExit(), ("SystemExit", "", 0, "")),
+        (SystemExit(5), ("SystemExit", "5", 5, "")),
+        (SystemExit(-1), ("SystemExit", "-1", 255, "")),
+        (SystemExit("5"), ("SystemExit", "5", 1, "5")),
+        (SystemExit("in words"), ("SystemExit", "in words", 1, "in words")),
+    ],
+)
+def test_frames_carry_the_error_whole_and_in_short(monkeypatch, error, told):
     sent = []
-    own = types.SimpleNamespace(rank=1, framed=True, error=lambda *what: sent.append(what))
+    own = types.SimpleNamespace(rank=1, framed=True, error=sent.append)
     monkeypatch.setattr(output, "speech", lambda: own)
-    complaints.complain("Traceback ...\n", KeyError("a"))
-    assert sent == [("Traceback ...\n", "KeyError", "'a'")]
+    complaints.complain("Traceback ...\n", error)
+    assert sent == [output.FinalError("Traceback ...\n", *told)]
 
 
 @pytest.mark.parametrize(

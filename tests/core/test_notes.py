@@ -1,5 +1,6 @@
 """The notes on the error that a job ends with: what else was raised, each once, and what was in groups of errors."""
 
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -40,6 +41,36 @@ def test_two_exits_at_once_are_noted_once_each(both_ways):
         f"rank 1 ended the job with status 1 at {__file__}:{line} in main",
         "rank 2 raised SystemExit too: 2",
         "rank 3 raised ValueError too: the reason",
+    ]
+
+
+@pytest.mark.parametrize("leave", [lambda ep: ep.exit(0), lambda ep: sys.exit()], ids=["ep.exit(0)", "sys.exit()"])
+def test_an_error_decides_over_an_exit_with_status_0_at_once(both_ways, leave):
+    async def main(ep):
+        await trio.sleep(1e-3)  # all meet at one instant
+        if ep.rank == 0:
+            leave(ep)
+        if ep.rank == 1:
+            raise ValueError("the reason")
+        await ep.block_until(lambda: False)
+
+    error = both_ways.fails(ValueError, main, ranks=3)
+    assert str(error) == "the reason"
+    assert error.__notes__[0].startswith("raised by rank 1 at ")
+    assert error.__notes__[1:] in (["rank 0 raised SystemExit too: 0"], ["rank 0 raised SystemExit too"])
+
+
+def test_a_failure_by_exit_decides_over_an_exit_with_status_0_at_once(both_ways):
+    async def main(ep):
+        await trio.sleep(1e-3)  # both meet at one instant
+        ep.exit(3 * ep.rank)
+
+    error = both_ways.fails(SystemExit, main)
+    assert error.code == 3
+    line = main.__code__.co_firstlineno + 2
+    assert error.__notes__ == [
+        f"rank 1 ended the job with status 3 at {__file__}:{line} in main",
+        "rank 0 raised SystemExit too: 0",
     ]
 
 

@@ -195,6 +195,32 @@ def test_of_ranks_that_exit_with_statuses_of_their_own_the_one_that_is_shown_is_
     assert done.err.startswith(f"rank {done.status - 3} ended the job with status {done.status} at ")
 
 
+EXIT_AND_ERROR = """
+import sys
+
+
+def leave(token):
+    sys.exit(0)
+
+
+async def main(ep):
+    await ep.attach(leave)
+    if ep.rank == 1:
+        await ep.request_short(0, leave)
+        raise LookupError("lost")
+    await ep.block_until(lambda: False)
+"""
+
+
+def test_an_error_decides_over_an_exit_with_status_0_of_another_rank(run_program):
+    done = run_program(EXIT_AND_ERROR)
+    assert done.status == 1
+    assert "LookupError: lost\nraised by rank 1 at " in done.err
+    assert "ended the job with status 0" not in done.err
+    further = done.err[done.err.index("raised by rank") :].splitlines()[1:]
+    assert further in ([], ["rank 0 raised SystemExit too: 0"])  # which may be too late to say so
+
+
 SCRIPT = """
 import conduit
 
@@ -207,6 +233,12 @@ def test_under_a_launcher_the_same_error_of_all_ranks_is_shown_once(shell):
     done = shell.mpiexec(2, shell.file("async def main(ep):\n    raise LookupError('lost')\n" + SCRIPT))
     assert done.status == 1
     assert done.err.count("Traceback") == done.err.count("LookupError: lost") == 1
+
+
+def test_under_a_launcher_an_error_decides_over_an_exit_with_status_0_of_another_rank(shell):
+    done = shell.mpiexec(2, shell.file(EXIT_AND_ERROR + SCRIPT))
+    assert done.status == 1
+    assert "LookupError: lost\nraised by rank 1 at " in done.err
 
 
 def test_under_a_launcher_errors_that_differ_in_numbers_alone_are_shown_once(shell):

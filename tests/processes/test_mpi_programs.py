@@ -403,6 +403,12 @@ async def aborts(comm):
     await comm.Barrier()
 
 
+async def aborts_with_256(comm):
+    if comm.rank == 1:
+        comm.Abort(256)
+    await comm.Barrier()
+
+
 async def attaches(comm):
     def handler(token):
         pass
@@ -450,7 +456,8 @@ async def breaks(comm):
     ("how", "status", "words"),
     [
         ("raises", 1, ["LookupError: lost", "rank 1"]),
-        ("aborts", 7, []),
+        ("aborts", 7, ["rank 1 ended the job with status 7 at "]),
+        ("aborts_with_256", 1, ["rank 1 ended the job with status 1 at "]),
         ("attaches", 1, ["attach: this program runs on MPI alone, without Active Messages; start it with"]),
         ("forgets", 1, ["Barrier", "was called but never awaited"]),
         ("hangs", 1, ["rank 1: ", "MPI Recv from rank 0, tag 5, on MPI_COMM_WORLD"]),

@@ -11,11 +11,12 @@ import signal
 import subprocess
 import sys
 import termios
+from types import SimpleNamespace
 
 import pytest
 
 from conduit.launch import output, starting
-from conduit.launch.raised import told_of
+from conduit.launch.complaints import complain
 
 from .conftest import MPI, PATIENCE_S
 
@@ -318,7 +319,11 @@ def ended(capfd, *said):
 
 def failed(rank, error):
     text = f"{type(error).__name__}: {error}\nraised by rank {rank}\n"
-    return rank, output.ERROR, pickle.dumps((text, *told_of(error)))
+    told = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(output, "speech", lambda: SimpleNamespace(rank=rank, framed=True, error=told.append))
+        complain(text, error)
+    return rank, output.ERROR, pickle.dumps(told[0])
 
 
 def test_an_error_of_several_ranks_is_told_once(capfd):
@@ -345,14 +350,52 @@ def test_an_error_of_several_ranks_is_told_once(capfd):
         ([SystemExit(3), LookupError("lost")], 1, 3),
         ([LookupError("lost"), KeyError("lost")], 2, 2),  # it may be a wrong call
         ([SystemExit(0)], 1, 1),
-        ([SystemExit("3")], 1, 1),  # a text
+        ([SystemExit("3")], 1, 1),  # a text, which Python prints
+        ([SystemExit("5"), SystemExit(3)], 3, 1),
+        ([SystemExit("0"), SystemExit(3)], 3, 1),
+        ([SystemExit(""), SystemExit(3)], 3, 1),
+        ([SystemExit("False"), SystemExit(3)], 3, 1),
+        ([SystemExit(2.0), SystemExit(3)], 3, 1),  # of which Python prints the words
     ],
 )
 def test_the_status_of_the_whole_is_that_of_the_rank_which_is_shown(capfd, errors, launcher, status):
     found = outcome(*(failed(rank, error) for rank, error in enumerate(errors, 2)), status=launcher)
     assert found.status == status
     assert capfd.readouterr().err.startswith(f"{type(errors[0]).__name__}: {errors[0]}\nraised by rank 2\n")
-    assert found.last_words == ("in words" if "in words" in errors[0].args else "")
+    code = errors[0].args[0]
+    assert found.last_words == (str(code) if isinstance(errors[0], SystemExit) and not isinstance(code, int) else "")
+
+
+@pytest.mark.parametrize("good", [0, None, False])
+@pytest.mark.parametrize(
+    ("error", "launcher", "status"),
+    [
+        (LookupError("lost"), 1, 1),
+        (LookupError("lost"), 0, 1),
+        (SystemExit(3), 0, 3),
+        (SystemExit("in words"), 0, 1),
+    ],
+)
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_failure_decides_over_an_exit_with_status_0(capfd, good, error, launcher, status, first):
+    said = [failed(0, SystemExit() if good is None else SystemExit(good)), failed(1, error)]
+    found = outcome(said[first], said[1 - first], status=launcher)
+    assert (found.status, found.kind, found.said) == (status, type(error).__name__, str(error))
+    assert capfd.readouterr().err.splitlines() == [
+        f"{type(error).__name__}: {error}",
+        "raised by rank 1",
+        "rank 0 raised SystemExit too" + ("" if good is None else f": {good}"),
+    ]
+
+
+def test_exits_with_status_0_are_shown_where_nothing_failed(capfd):
+    found = outcome(failed(1, SystemExit(0)), failed(0, SystemExit(0)), status=0)
+    assert (found.status, found.kind, found.explained) == (0, "SystemExit", True)
+    assert capfd.readouterr().err.splitlines() == [
+        "SystemExit: 0",
+        "raised by rank 1",
+        "rank 0 raised the same",
+    ]
 
 
 def test_errors_that_differ_in_numbers_alone_are_told_once(capfd):

@@ -178,8 +178,13 @@ class CommBase:
         return {IDENT: CONGRUENT, SIMILAR: SIMILAR}.get(order, UNEQUAL)
 
     def Abort(self, errorcode: int = 0) -> NoReturn:
-        """End the job at once, everywhere."""
-        raise SystemExit(whole(errorcode, "Comm.Abort: errorcode", low=-(1 << 31)))
+        """End the job at once, everywhere.
+
+        Args:
+            errorcode: any; the exit status is its last 8 bits, of which a system has no more, and 1 where these are 0:
+                what was aborted is no success.
+        """
+        raise SystemExit(whole(errorcode, "Comm.Abort: errorcode", low=-(1 << 31)) & 0xFF or 1)
 
     def __init_subclass__(cls) -> None:
         """Let Python name the calls by the class that users know; which of its bases has one is nothing to tell."""

@@ -1,7 +1,9 @@
 """What programs give as buffers, as mpi4py takes them, and the bytes that are meant.
 
-`array`, `[array, datatype]`, `[array, count]`, `[array, count, datatype]`; where each rank has a part of its own also
-`[array, counts, displacements, datatype]` and `[array, (counts, displacements), datatype]`.
+`array`, `[array, datatype]`, `[array, count]`, `[array, count, datatype]`, `[array, count, displacement, datatype]` and
+`[array, (count, displacement), datatype]`; where each rank has a part of its own, there may be lists of counts and of
+displacements, and one displacement is the distance of parts. What is None or left out is found out: the datatype of the
+array, the count that fills it.
 """
 
 from __future__ import annotations
@@ -192,8 +194,13 @@ def _datatype(given: Any, what: str) -> Datatype:
     raise BadRequest(f"{what}: {_short(given)} is no datatype; give MPI.INT, MPI.DOUBLE or another, or numpy's code")
 
 
-def _is_count(given: Any) -> bool:
-    return hasattr(given, "__index__") and not isinstance(given, bool | np.ndarray)
+def _is_one(given: Any) -> bool:
+    """Return whether it is one integer, and not several."""
+    try:
+        index(given)
+    except TypeError:
+        return False
+    return True
 
 
 def whole(given: Any, what: str, low: int = 0, error: ErrorClass = ErrorClass.ERR_COUNT) -> int:
@@ -249,7 +256,6 @@ def span(given: Any, what: str, *, writable: bool = False, combined: bool = Fals
     if not isinstance(given, list | tuple):
         view, datatype = _read(given, None, what, writable=writable, combined=combined)
         return Span(view, datatype, len(view) // datatype.extent, given)
-    _refuse_numbers(given, what)
     data, count, displacement, datatype_given = _simple(given, what)
     view, datatype = _read(data, datatype_given, what, writable=writable, combined=combined)
     start = displacement * datatype.extent
@@ -279,37 +285,67 @@ def _refuse_numbers(given: Sequence[Any], what: str) -> None:
         )
 
 
-def _simple(given: Sequence[Any], what: str) -> tuple[Any, int | None, int, Any]:
-    """Return data, count, displacement and datatype of a list."""
+_SIMPLE = "[array, count, datatype]"
+_PARTS = "[array, counts, displacements, datatype]"
+"""How the lists are, for errors."""
+
+
+def _is_datatype(given: Any) -> bool:
+    """Return whether an item of a list stands for a datatype; None may stand for anything."""
+    return isinstance(given, Datatype | str) or of_mpi4py(given)
+
+
+def _items(given: Sequence[Any], what: str, order: str, *, listed: bool) -> tuple[Any, Any, Any, Any]:
+    """Return data, count, displacement and datatype of a list, None for what it leaves to be found out.
+
+    Args:
+        given: the list.
+        what: the call and the argument, for errors.
+        order: what such a list is, for errors.
+        listed: whether count and displacement may be together in a list too, and not only in a tuple.
+    """
+    _refuse_numbers(given, what)
     if not 2 <= len(given) <= 4:
+        raise BadRequest(f"{what}: a list of {len(given)} items is no buffer; give [array, datatype] or {order}")
+    data, count, *rest = given
+    displacement = rest[0] if len(rest) == 2 else None
+    datatype = rest[-1] if rest else None
+    if not rest and _is_datatype(count):
+        count, datatype = None, count
+    elif len(rest) < 2 and (isinstance(count, tuple) or (listed and isinstance(count, list))):
+        if len(count) != 2:
+            raise BadRequest(
+                f"{what}: {_short(count)} are not two, in the place of (count, displacement); counts of several ranks "
+                "are a list"
+            )
+        count, displacement = count
+    known = datatype is None or _is_datatype(datatype)
+    _refuse_disorder((count, displacement) if known else (count, displacement, datatype), what, order)
+    if not known:
         raise BadRequest(
-            f"{what}: a list of {len(given)} items is no buffer; give [array, datatype] or [array, count, datatype]"
-        )
-    data, rest = given[0], list(given[1:])
-    datatype = None
-    if isinstance(rest[-1], Datatype | str) or of_mpi4py(rest[-1]):
-        datatype = rest.pop()
-    if not rest:
-        return data, None, 0, datatype
-    if len(rest) == 1 and isinstance(rest[0], list | tuple):
-        rest = list(rest[0])
-    if len(rest) > 2:
-        raise BadRequest(f"{what}: {_short(given[1:])} are no count and datatype; give [array, count, datatype]")
-    _refuse_disorder(rest, what, "[array, count, datatype]")
-    if len(given) == 3 and len(rest) == 2 and rest[1] is not None and datatype is None:
-        raise BadRequest(
-            f"{what}: {_short(given[2])} is in the place of the datatype; give [array, count, datatype], and with what "
+            f"{what}: {_short(datatype)} is in the place of the datatype; give {order}, and with what "
             "does not begin at the array's start [array, (count, displacement), datatype]"
         )
-    count = None if rest[0] is None else whole(rest[0], f"{what}: count")
-    displacement = 0 if len(rest) < 2 or rest[1] is None else whole(rest[1], f"{what}: displacement")
+    if data is None and datatype is None:
+        raise BadRequest(f"{what}: None has no datatype; for an empty buffer give [None, 0, MPI.BYTE] or another")
     return data, count, displacement, datatype
+
+
+def _simple(given: Sequence[Any], what: str) -> tuple[Any, int | None, int, Any]:
+    """Return data, count, displacement and datatype of a list, as `_items`."""
+    data, count, displacement, datatype = _items(given, what, _SIMPLE, listed=True)
+    return (
+        data,
+        None if count is None else whole(count, f"{what}: count"),
+        0 if displacement is None else whole(displacement, f"{what}: displacement"),
+        datatype,
+    )
 
 
 def _refuse_disorder(rest: Sequence[Any], what: str, order: str) -> None:
     """Refuse a datatype that is not the last item of a list, or is numpy's."""
     for each in rest:
-        if isinstance(each, Datatype | str) or of_mpi4py(each):
+        if _is_datatype(each):
             raise BadRequest(f"{what}: the datatype, {_short(each)}, is not the last item; give {order}")
         if isinstance(each, np.dtype) or (isinstance(each, type) and issubclass(each, _NUMBERS)):
             dtype = np.dtype(_CONCRETE.get(each, each))
@@ -325,40 +361,30 @@ def parts(given: Any, size: int, what: str, *, writable: bool = False) -> Vector
     Raises:
         BadRequest, MpiError: as `span`.
     """
-    if not isinstance(given, list | tuple):
-        given = [given, None]
-    _refuse_numbers(given, what)
-    data, rest = given[0], list(given[1:])
-    datatype_given = None
-    if rest and (rest[-1] is None or isinstance(rest[-1], Datatype | str) or of_mpi4py(rest[-1])):
-        datatype_given = rest.pop()
-    if len(rest) == 1 and isinstance(rest[0], tuple) and len(rest[0]) == 2 and not all(map(_is_count, rest[0])):
-        rest = list(rest[0])
-    _refuse_disorder(rest, what, "[array, counts, displacements, datatype]")
-    if len(rest) > 2:
-        raise BadRequest(
-            f"{what}: a list of {len(given)} items is no buffer of parts; give [array, counts, displacements, datatype]"
-        )
+    data, counts_given, places_given, datatype_given = (
+        _items(given, what, _PARTS, listed=False) if isinstance(given, list | tuple) else (given, None, None, None)
+    )
     view, datatype = _read(data, datatype_given, what, writable=writable)
     elements = len(view) // datatype.extent
-    counts_given = rest[0] if rest else None
     if counts_given is None:
         if elements % size:
             raise BadRequest(
                 f"{what}: the buffer's {elements} elements cannot be divided among {size} ranks; give counts"
             )
         counts = (elements // size,) * size
-    elif _is_count(counts_given):
+    elif _is_one(counts_given):
         counts = (whole(counts_given, f"{what}: count"),) * size
     else:
         counts = numbers(counts_given, size, f"{what}: counts")
-    places_given = rest[1] if len(rest) > 1 else None
     if places_given is None:
         places, at = [], 0
         for count in counts:
             places.append(at)
             at += count
         displacements = tuple(places)
+    elif _is_one(places_given):
+        apart = whole(places_given, f"{what}: displacement")
+        displacements = tuple(rank * apart for rank in range(size))
     else:
         displacements = numbers(places_given, size, f"{what}: displacements")
     for rank, (count, place) in enumerate(zip(counts, displacements, strict=True)):

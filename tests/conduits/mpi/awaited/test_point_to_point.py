@@ -636,6 +636,24 @@ def test_abort_ends_the_job(library):
     assert caught.value.code == 3
 
 
+@pytest.mark.parametrize(
+    ("given", "status"), [((), 1), ((0,), 1), ((256,), 1), ((-512,), 1), ((257,), 1), ((263,), 7), ((-1,), 255)]
+)
+def test_what_was_aborted_is_never_a_success(given, status):
+    """Of an error code the system keeps 8 bits."""
+
+    async def main(comm):
+        if comm.rank == 0:
+            comm.Abort(*given)
+        await comm.Recv(bytearray(1), 0)
+
+    with pytest.raises(SystemExit) as caught:
+        two(main, "scampi")
+    assert caught.value.code == status
+    line = main.__code__.co_firstlineno + 2
+    assert caught.value.__notes__ == [f"rank 0 ended the job with status {status} at {__file__}:{line} in main"]
+
+
 def test_a_rank_whose_main_is_over_lets_its_messages_go_on(library):
     async def main(comm):
         if comm.rank == 0:
