@@ -918,7 +918,8 @@ class Endpoint:
                 another holds: the report then tells who is to let go of it, and before which call.  `told.part(name,
                 members, come, waits, everybody=False)` says how often this rank has come to what `members` do
                 together, and `waits` which of its waits is for which turn: the report then names the ranks that have
-                not come.  What it raises is left out.
+                not come.  `told.clue(clue)` adds what means something beside the clues of other ranks alone, which the
+                report asks for advice (`conduit.contract.Clue`).  What it raises is left out.
 
         Raises:
             BadRequest: no function.
