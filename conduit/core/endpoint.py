@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from functools import lru_cache
@@ -14,8 +15,9 @@ import numpy as np
 
 from conduit.contract import Buffer, Bytes, Category, Core, Costs, LayerReport, Limits, Message, Port, word_of
 from conduit.core import arguments, threads
-from conduit.core.calls import Action, Guard, action, guard, is_interrupted, tell_others
+from conduit.core.calls import Guard, guard, is_interrupted, tell_others
 from conduit.core.digest import FLUSH, SEND, WAKE, DigestLog
+from conduit.core.functions_given import Action, action, refuse_later, run_later
 from conduit.core.handlers import WAITS, Handler, HandlerTable, code_of, describe, mismatch
 from conduit.core.refusals import refuse
 from conduit.core.rma import ObservedRma, Rma
@@ -929,6 +931,7 @@ class Endpoint:
                 f"ep.on_report: function={arguments.shown(function)} cannot be called; pass a plain function of one "
                 "argument"
             )
+        refuse_later("ep.on_report", function)
         self.reporters.append(function)
 
     def started_at(self, task: Started) -> str:
@@ -947,7 +950,8 @@ class Endpoint:
         told = LayerReport()
         for function in self.reporters:
             try:
-                function(told)
+                if inspect.isawaitable(given := function(told)):
+                    told.note(run_later(given, f"{describe(function)}, given to ep.on_report"))
             except Exception as error:  # no report is lost by it
                 told.note(f"{describe(function)}, given to ep.on_report, raised {type(error).__name__}: {error}")
         return told

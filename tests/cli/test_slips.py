@@ -1404,7 +1404,9 @@ def test_asyncio_in_a_thread_of_a_program_is_told_with_its_line_and_nothing_behi
 )
 def test_what_a_thread_gives_to_another_loop_is_told_without_a_line_of_this_package(tmp_path, given):
     one = "async def one(ep):\n    await asyncio.sleep(0)\n    await ep.poll()\n"
-    (tmp_path / "prog.py").write_text(f"import trio\n{one}{CORE}if ep.rank == 0: await trio.to_thread.run_sync({given})")
+    (tmp_path / "prog.py").write_text(
+        f"import trio\n{one}{CORE}if ep.rank == 0: await trio.to_thread.run_sync({given})"
+    )
     done = subprocess.run(
         [sys.executable, "-m", "conduit", "run", "prog.py", "--conduit", "loggp"],
         cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
