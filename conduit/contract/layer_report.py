@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import attrs
@@ -48,6 +48,37 @@ class Participation:
     turns: tuple[Turn, ...] = ()
 
 
+class ClueWait(Protocol):
+    """What a rank waits for, as clues see it."""
+
+    @property
+    def what(self) -> str:
+        """In words, of the class that the wait was given."""
+        ...
+
+    @property
+    def ranks(self) -> Sequence[int]:
+        """Who must bring it about."""
+        ...
+
+
+class Clue(Protocol):
+    """What a layer knows of one rank that means something beside what it knows of others alone.
+
+    It travels from process to process.  A rank has one of its class at most.
+    """
+
+    def advice(self, rank: int, waits: Callable[[int], Sequence[ClueWait]], others: Mapping[int, Any]) -> str:
+        """Return what to do about it, "" for nothing; each text is said once, however many ranks say it.
+
+        Args:
+            rank: whose this one is.
+            waits: returns what a rank waits for; where it is not known, nothing.
+            others: by rank the clues of this class, this one among them; not of ranks that could not say.
+        """
+        ...
+
+
 @attrs.frozen
 class LayerHold:
     """Something that a task of this rank holds, and others may want.
@@ -74,6 +105,7 @@ class LayerReport:
         waiting: by task what it waits for in words of now, in the place of those of the wait's begin.
         held: by task what it holds.
         wanted: what tasks of this rank wait for that others hold.
+        clues: what means something beside those of other ranks.
     """
 
     notes: list[str] = attrs.field(factory=list)
@@ -84,6 +116,7 @@ class LayerReport:
     waiting: dict[object, str] = attrs.field(factory=dict)
     held: dict[object, list[LayerHold]] = attrs.field(factory=dict)
     wanted: list[str] = attrs.field(factory=list)
+    clues: list[Clue] = attrs.field(factory=list)
 
     def note(self, text: str, messages: int = 0) -> None:
         """Add a line about this rank, and about so many messages that it has not handled."""
@@ -109,6 +142,10 @@ class LayerReport:
     def advise(self, text: str) -> None:
         """Say what to do about that, at the end of the report."""
         self.advice.append(text)
+
+    def clue(self, clue: Clue) -> None:
+        """Add what means something beside what other ranks tell; see `Clue`."""
+        self.clues.append(clue)
 
     def part(
         self,

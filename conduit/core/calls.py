@@ -8,29 +8,23 @@ its coroutine ran tells the endpoint which line made the call.
 from __future__ import annotations
 
 import ast
-import functools
 import gc
 import inspect
 import os
 import re
 import warnings
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from inspect import CO_COROUTINE, CO_ITERABLE_COROUTINE
+from collections.abc import Iterable, Mapping, Sequence
 from sys import _getframe, exception, is_finalizing
-from types import CodeType, CoroutineType, FunctionType, MethodType
-from typing import Any, NamedTuple, Protocol, TypeVar
+from types import CodeType, CoroutineType
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from conduit.core import to_await, written
-from conduit.core.arguments import shown
-from conduit.core.handlers import WAITS, code_of, describe
 from conduit.core.results import result_kind, usual_kind
 from conduit.core.steps import steps_of
 from conduit.core.threads import is_elsewhere, where
 from conduit.errors import BadRequest, ConduitWarning
-
-T = TypeVar("T")
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _OF_PREDICATES = ("block_until", "_enter_block")
@@ -345,63 +339,3 @@ def quiet_python() -> None:
     """Keep Python from warning of the same forgotten call with less to say."""
     ours = r"((Endpoint|Rma)\._|conduit call|(\w+\.)*_guarded)"
     warnings.filterwarnings("ignore", message=f"coroutine '{ours}", category=RuntimeWarning)
-
-
-Action = Callable[[], Awaitable[object]]
-
-
-def called(what: str, function: Callable[..., Awaitable[T]], *args: Any) -> Awaitable[T]:
-    """Call a function of the program's that is to be async; return what is to be awaited.
-
-    Args:
-        what: the call that it was given to, and the name of the argument there, for the error.
-        function: an async function, or an ordinary one that returns a coroutine.
-        *args: its arguments.
-
-    Raises:
-        BadRequest: what it returns cannot be awaited.
-    """
-    made = function(*args)
-    if not inspect.isawaitable(made):
-        raise BadRequest(
-            f"{what}={describe(function)} returned a {type(made).__name__}, which cannot be awaited; pass an async "
-            "function"
-        )
-    return made
-
-
-def action(call: str, function: Action) -> Action:
-    """Return what a layer above wants to be run, so that it says so where that turns out not to be async.
-
-    Args:
-        call: the call that it was given to.
-        function: as given.
-
-    Raises:
-        BadRequest: no function without arguments that can be awaited.
-    """
-    asked = "pass an async function of no arguments"
-    code = code_of(function)
-    if code is None:
-        raise BadRequest(f"{call}: function={shown(function)} cannot be called; {asked}")
-    waits = code.co_flags & (CO_COROUTINE | CO_ITERABLE_COROUTINE)
-    if code.co_flags & WAITS and not waits:
-        raise BadRequest(f"{call}: function={describe(function)} is a generator function; {asked}")
-    if not _takes_nothing(function):
-        try:
-            inspect.signature(function, follow_wrapped=False).bind()
-        except TypeError as error:
-            raise BadRequest(f"{call}: function={describe(function)} takes arguments ({error}); {asked}") from None
-        except ValueError:
-            pass  # some of those that are built in do not tell
-    return function if waits else functools.partial(called, f"{call}: function", function)
-
-
-def _takes_nothing(function: Any) -> bool:
-    """Say, at a glance, whether `function` is an ordinary function or method without parameters."""
-    bound = type(function) is MethodType
-    plain = function.__func__ if bound else function
-    if type(plain) is not FunctionType:
-        return False
-    code = plain.__code__
-    return code.co_argcount == bound and not code.co_kwonlyargcount

@@ -14,9 +14,9 @@ from zlib import crc32
 
 from conduit.contract import AUTO_REPLY, CATEGORY, REQUEST, Buffer, Category, Complete, Hooks, Message, Port
 from conduit.core.arguments import UNPACK
-from conduit.core.calls import Action
 from conduit.core.digest import FLUSH, HANDLE, LAND
 from conduit.core.endpoint import Endpoint
+from conduit.core.functions_given import Action
 from conduit.core.handlers import place_of
 from conduit.core.steps import steps_of
 from conduit.core.token import OVER, Token

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from functools import lru_cache
@@ -14,8 +15,9 @@ import numpy as np
 
 from conduit.contract import Buffer, Bytes, Category, Core, Costs, LayerReport, Limits, Message, Port, word_of
 from conduit.core import arguments, threads
-from conduit.core.calls import Action, Guard, action, guard, is_interrupted, tell_others
+from conduit.core.calls import Guard, guard, is_interrupted, tell_others
 from conduit.core.digest import FLUSH, SEND, WAKE, DigestLog
+from conduit.core.functions_given import Action, action, refuse_later, run_later
 from conduit.core.handlers import WAITS, Handler, HandlerTable, code_of, describe, mismatch
 from conduit.core.of_others import OF_OTHERS
 from conduit.core.refusals import refuse
@@ -805,7 +807,8 @@ class Endpoint:
                 another holds: the report then tells who is to let go of it, and before which call.  `told.part(name,
                 members, come, waits, everybody=False)` says how often this rank has come to what `members` do
                 together, and `waits` which of its waits is for which turn: the report then names the ranks that have
-                not come.  What it raises is left out.
+                not come.  `told.clue(clue)` adds what means something beside the clues of other ranks alone, which the
+                report asks for advice (`conduit.contract.Clue`).  What it raises is left out.
 
         Raises:
             BadRequest: no function.
@@ -815,6 +818,7 @@ class Endpoint:
                 f"ep.on_report: function={arguments.shown(function)} cannot be called; pass a plain function of one "
                 "argument"
             )
+        refuse_later("ep.on_report", function)
         self.reporters.append(function)
 
     def started_at(self, task: Started) -> str:
@@ -833,7 +837,8 @@ class Endpoint:
         told = LayerReport()
         for function in self.reporters:
             try:
-                function(told)
+                if inspect.isawaitable(given := function(told)):
+                    told.note(run_later(given, f"{describe(function)}, given to ep.on_report"))
             except Exception as error:  # no report is lost by it
                 told.note(f"{describe(function)}, given to ep.on_report, raised {type(error).__name__}: {error}")
         return told

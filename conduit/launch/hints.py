@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import importlib
-import os
 import re
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from conduit.core import written
 from conduit.core.handlers import WAITS
 from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError
+from conduit.launch.another_loop import in_another_run, in_asyncio, made_in_thread, of_asyncio
 from conduit.launch.gathered import begun_before, gathered
 from conduit.launch.hidden import hiding
 from conduit.launch.misuse import misuse
@@ -33,7 +33,7 @@ from conduit.launch.polls import polls_of
 from conduit.launch.predicates import many_truths
 from conduit.launch.program_node import ProgramNode, program_node
 from conduit.launch.public import is_ours, public_modules
-from conduit.launch.reports.folders import is_of_project, is_own
+from conduit.launch.reports.folders import is_own
 from conduit.launch.reports.own_variables import enclosing
 from conduit.launch.timeouts import too_slow
 from conduit.launch.until_complete import completed
@@ -80,9 +80,9 @@ def hint(error: BaseException) -> str:
     """Return what to do about an error, "" where this package knows nothing of it."""
     if text := hiding(error):
         return text
-    if ANOTHER_RUN not in str(error) and _in_another_run(error):
+    if ANOTHER_RUN not in str(error) and in_another_run(error):
         return ANOTHER_RUN
-    if str(error).startswith(FOREIGN) or _raised_in_asyncio(error):
+    if str(error).startswith(FOREIGN) or _raised_in_asyncio(error) or in_asyncio(error):
         return _asyncio(error)
     match error:
         case AttributeError(name=str() as name, obj=there):
@@ -149,16 +149,18 @@ def _in_trio(error: BaseException) -> str:
 
 def _asyncio(error: BaseException) -> str:
     """Say what to write for what a program has called of asyncio."""
-    failed = program_node(error, is_ours, beyond=_of_asyncio)
+    failed = program_node(error, is_ours, beyond=of_asyncio)
     if failed is not None and (begun := begins_job(failed)):
         return _ASYNCIO + begun
     if failed is not None and (begun := begins_program(failed, error)):
         return begun
-    if until := completed(error, is_ours, _of_asyncio, _OTHERWISE):
+    if until := completed(error, is_ours, of_asyncio, _OTHERWISE):
         return _ASYNCIO + until
+    if threaded := made_in_thread(error):
+        return _ASYNCIO + threaded
     words = []
     for step in steps_of(error):
-        if _of_asyncio(step.tb_frame.f_code.co_filename):
+        if of_asyncio(step.tb_frame.f_code.co_filename):
             words += step.tb_frame.f_code.co_qualname.split(".")
     if failed is not None:
         words += [node.attr for node in ast.walk(failed.tree) if isinstance(node, ast.Attribute)]
@@ -177,18 +179,6 @@ def _waiting(error: BaseException) -> str:
     if polls == polls_of(()):
         return _WAITING
     return f"`{polls.until}` to wait for what others do, `await trio.sleep(seconds)` for time alone"
-
-
-def _in_another_run(error: BaseException) -> bool:
-    """Say whether a call of this project has failed in a run of Trio that a program has begun in a job."""
-    steps = [step.tb_frame for step in steps_of(error)]
-    programs = [at for at, frame in enumerate(steps) if not is_own(frame.f_code.co_filename)]
-    begun = [at for at in programs if steps[at + 1 : at + 2] and steps[at + 1].f_code is trio.run.__code__]
-    if begun:
-        return is_of_project(steps[-1].f_code.co_filename)
-    # Or that one's calls have woken the task that waits for its thread.
-    woken = any(frame.f_code.co_name == "to_thread_run_sync" for frame in steps)
-    return woken and str(error) == "'NoneType' object has no attribute 'unwrap'"
 
 
 def _of_another(error: TypeError) -> str:
@@ -211,7 +201,7 @@ def handed_on(error: BaseException) -> set[int] | None:
     taken_apart = "not subscriptable" in str(error) and hint(error) != ""
     if not (str(error).startswith((STARTED, *FOREIGN)) or _raised_in_asyncio(error) or taken_apart):
         return None
-    failed = program_node(error, is_ours, beyond=_of_asyncio)
+    failed = program_node(error, is_ours, beyond=of_asyncio)
     if failed is None:
         return None
     first = getattr(failed.tree, "lineno", 0)
@@ -220,11 +210,7 @@ def handed_on(error: BaseException) -> set[int] | None:
 
 def _raised_in_asyncio(error: BaseException) -> bool:
     steps = [] if isinstance(error, ConduitError) else steps_of(error)
-    return bool(steps) and _of_asyncio(steps[-1].tb_frame.f_code.co_filename)
-
-
-def _of_asyncio(file: str) -> bool:
-    return os.path.basename(os.path.dirname(file)) == "asyncio"
+    return bool(steps) and of_asyncio(steps[-1].tb_frame.f_code.co_filename)
 
 
 def _awaited_again(error: BaseException) -> str:

@@ -13,7 +13,7 @@ from types import CoroutineType
 from typing import Any, Protocol
 
 from conduit.contract import LayerReport, Unhandled, Wait
-from conduit.core.calls import called
+from conduit.core.functions_given import called
 from conduit.errors import BadRequest
 
 Main = Callable[..., Awaitable[Any]]

@@ -19,6 +19,7 @@ from conduit.core.arguments import shown
 from conduit.core.steps import steps_from, steps_of
 from conduit.errors import BadRequest, ConduitError, ConduitWarning
 from conduit.launch import registry
+from conduit.launch.another_loop import NO_TASK, is_elsewhere
 from conduit.launch.misused_arguments import STARTED
 from conduit.launch.predicates import is_of_predicate
 from conduit.launch.reports.folders import is_below, is_between, is_library, is_of_project, is_own
@@ -121,6 +122,8 @@ def trim(error: BaseException, *, keep_libraries: bool = True) -> None:
         if id(each) in seen:
             continue
         seen.add(id(each))
+        if isinstance(each, AttributeError) and is_elsewhere(each):
+            each.args = (NO_TASK,)
         each.__traceback__ = programs_part(
             each.__traceback__, keep_end=not _on_purpose(each), keep_libraries=keep_libraries
         )
@@ -195,6 +198,8 @@ def _on_purpose(error: BaseException) -> bool:
     """
     steps = steps_of(error)
     if isinstance(error, trio.TooSlowError | trio.Cancelled) or _is_started(error) or str(error).startswith(FOREIGN):
+        return True
+    if is_elsewhere(error):
         return True
     if not steps:
         return isinstance(error, ConduitError | BaseExceptionGroup | KeyboardInterrupt)

@@ -19,6 +19,7 @@ from conduit.launch.registry import Spec
 from conduit.launch.reports.folders import is_own
 from conduit.launch.tasks import program_place
 from conduit.launch.terminal import tell_written
+from conduit.launch.vocabularies import of_layers
 from conduit.seeing.pictures import ShownList
 from conduit.seeing.report import ReportRecording, RunReport, SimulatedReportRecording
 from conduit.seeing.timeline import ChromeTrace, Recording, Timeline
@@ -51,9 +52,10 @@ def tracing(path: Path | None) -> Iterator[None]:
 
 def report_recording(spec: Spec, setup: JobSetup) -> ReportRecording:
     """Return an observer that records a job for its report: all that its kind of network tells."""
+    words = of_layers()
     if spec.simulated:
-        return SimulatedReportRecording(spec.text, setup.hosts, _place, _here, spec.cls.alignment)
-    return ReportRecording(spec.text, setup.hosts, _place, _here)
+        return SimulatedReportRecording(spec.text, setup.hosts, _place, _here, words, spec.cls.alignment)
+    return ReportRecording(spec.text, setup.hosts, _place, _here, words)
 
 
 @contextmanager

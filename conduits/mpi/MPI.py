@@ -54,6 +54,12 @@ _instead = {**_not_here.OF_MPI, **_c_names.OF_MPI}
 _given = "comm", Comm
 _started = "MPI.run(main, ranks={})"
 _polls = "await comm.Iprobe()", "await comm.Recv(...)"
+_advised = {
+    "tree": "Reduce, Allreduce",
+    "send": "Send a whole block at once, or begin all sends (Isend) and wait once (Waitall).",
+    "exchange": "Exchange more at a time and less often, as a halo wide enough for several steps; or begin the "
+    "exchange (Isend, Irecv), compute what needs none of it, and wait then (Waitall).",
+}
 _stands_for = "mpi4py"
 globals().update(_datatypes.BY_NAME)
 globals().update(_ErrorClass.__members__)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+
+import attrs
+
+from conduit.contract import ClueWait
 
 _APART = "write `request = await comm.Isend(...)` in its place, then the receive, then `await request.Wait()`"
 _TO_ITSELF = f"a large message to oneself waits for its receive: {_APART}"
@@ -19,40 +22,30 @@ class UntilReceived(str):
     __slots__ = ()
 
 
-class SendWait(Protocol):
-    """What a rank waits for."""
+@attrs.frozen
+class Unasked:
+    """Whose messages are at a rank that no receive asks for: the others' sends go on (`conduit.contract.Clue`).
 
-    @property
-    def what(self) -> str:
-        """In words, those of a send being `UntilReceived`."""
-        ...
-
-    @property
-    def ranks(self) -> Iterable[int]:
-        """Who must bring it about."""
-        ...
-
-
-def on_crossed_sends(
-    first: int, waits: Callable[[int], Iterable[SendWait]], unasked: Callable[[int], Collection[int]]
-) -> str:
-    """Return what to do where a rank waits in a send that is one of a cycle, as its lowest rank; "" elsewhere.
-
-    Args:
-        first: the rank.
-        waits: returns what a rank waits for.
-        unasked: returns whose messages are at a rank that no receive asks for: the others' sends go on.
+    Attributes:
+        senders: their ranks.
     """
-    if max(unasked(first), default=-1) < first:  # as on nearly all ranks of a large cycle
-        return ""
-    rank, known = first, dict[int, None]()
-    while not known or rank != first:
-        known[rank] = None
-        sends = [each for each in waits(rank) if isinstance(each.what, UntilReceived)]
-        if len(sends) != 1:
+
+    senders: frozenset[int]
+
+    def advice(self, rank: int, waits: Callable[[int], Sequence[ClueWait]], others: Mapping[int, Unasked]) -> str:
+        """Return what to do where a rank waits in a send that is one of a cycle, as its lowest rank; "" elsewhere."""
+        if max(self.senders, default=-1) < rank:  # as on nearly all ranks of a large cycle
             return ""
-        (dest,) = sends[0].ranks
-        if dest < first or (dest in known and dest != first) or rank not in unasked(dest):
-            return ""
-        rank = dest
-    return _TO_OTHERS if len(known) > 1 else _TO_ITSELF
+        at, known = rank, dict[int, None]()
+        while not known or at != rank:
+            known[at] = None
+            sends = [each for each in waits(at) if isinstance(each.what, UntilReceived)]
+            if len(sends) != 1:
+                return ""
+            (dest,) = sends[0].ranks
+            if dest < rank or (dest in known and dest != rank):
+                return ""
+            if dest not in others or at not in others[dest].senders:
+                return ""
+            at = dest
+        return _TO_OTHERS if len(known) > 1 else _TO_ITSELF

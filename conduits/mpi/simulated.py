@@ -29,7 +29,7 @@ from conduit.words import many
 from conduits.mpi.awaited.process import CURRENT, Both, Process, RequestPlace, Told, TransferComm, Words
 from conduits.mpi.awaited.same_calls import SameCalls
 from conduits.mpi.awaited.status import Status
-from conduits.mpi.crossed_sends import on_crossed_sends
+from conduits.mpi.crossed_sends import Unasked
 from conduits.mpi.engine.device import MORE, NOTHING, Device
 from conduits.mpi.engine.engine import Engine
 from conduits.mpi.engine.plain import HIDDEN, EngineLibrary
@@ -379,12 +379,6 @@ def _senders_wait(port: SimulatedMpiPort) -> dict[tuple[int, int], int]:
         if sum(re.search(rf" to rank \d+, tag {tag}, on ", what) is not None for what in waits) >= count:
             found[source, tag] = count
     return found
-
-
-def _unasked(port: SimulatedPort) -> set[int]:
-    """Return the ranks of the world whose messages are here that no receive asks for."""
-    assert isinstance(port, SimulatedMpiPort)
-    return {origin for origin, _ in port.library.engine.unexpected_by()}
 
 
 def _of_collectives(port: SimulatedMpiPort) -> tuple[int, list[tuple[int, str]]]:
@@ -778,9 +772,7 @@ class SimulatedProcess(Process):
             told.note(messages, count)
         for count, messages in _unexpected(self._port, waited_for):
             told.note(f"{messages}: no receive asks for {'them' if count > 1 else 'it'}", count)
-        ports = self._port.conduit.ports
-        if text := on_crossed_sends(self.rank, lambda rank: ports[rank].waits(), lambda rank: _unasked(ports[rank])):
-            told.advise(text)
+        told.clue(Unasked(frozenset(origin for origin, _ in self._port.library.engine.unexpected_by())))
         for part in self._port.conduit.same_calls.parts_of(self.rank):
             told.part(part.name, part.group, part.come, part.waits, everybody=part.everybody)
 

@@ -61,6 +61,16 @@ from extended.shmem.teams import ShmemTeam
 _given = "pe", PE
 _started = "shmem.run(main, pes={})"
 _polls = "await pe.test(ivar, cmp, value)", "await pe.wait_until(ivar, cmp, value)"
+_advised = {
+    "block": "one `pe.get` or `pe.put` of the range",
+    "begin": "begin all of them (`pe.get_nbi`, `pe.put_nbi`) and wait once (`pe.quiet`)",
+    "tree": "pe.sum_reduce",
+    "fewer": "draw several numbers at once (`pe.atomic_fetch_add` of how many), or let a tree combine what is one sum "
+    "(pe.sum_reduce)",
+    "from_one": "If all of them get the same, `await pe.broadcast(...)` lets PEs pass it on; what comes from all goes "
+    "by `pe.fcollect` or `pe.sum_reduce`.",
+}
+"""What advice of reports calls what programs write here."""
 _instead = dict.fromkeys(
     ("init", "init_thread", "finalize"),
     "leave it out: `shmem.run(main)` begins SHMEM before it calls main, and ends it after",

@@ -20,5 +20,15 @@ _given = "t", Thread
 _started = "upc.run(main, threads={})"
 _stands_for = "upcxx"
 _polls = "await t.ep.poll()", "await t.ep.block_until(predicate)"
+_advised = {
+    "block": "a slice `a[i:j]`, `t.memget` or `t.memput`",
+    "begin": "access all of them together: read by `await a[indices]`, write by `a[indices] = values` and one fence",
+    "tree": "t.all_reduce",
+    "fewer": "draw several numbers at once (`a.fetch_add` of how many), give all indices and numbers to one "
+    "`a.add_at`, or let a tree combine what is one sum (t.all_reduce)",
+    "from_one": "If all of them get the same, `await t.all_broadcast(...)` lets threads pass it on; the parts of one "
+    "array go by `t.all_scatter`, and what comes from all by `t.all_gather` or `t.all_reduce`.",
+}
+"""What advice of reports calls what programs write here."""
 
 __all__ = ["NotAwaited", "SharedArray", "SharedLock", "Thread", "WrongIndex", "attach", "run", "run_async"]

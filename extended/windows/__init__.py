@@ -69,5 +69,12 @@ __all__ = [
     "attach",
 ]
 
+_advised = {
+    "block": "one `win.Get`, `win.Put` or `win.Accumulate` of the range",
+    "begin": "begin all of them in one epoch, which waits for them once, at its end",
+    "fewer": "draw several numbers at once (`win.Fetch_and_op` of how many), give numbers of one rank to one "
+    "`win.Accumulate`, or let a tree combine what is one sum (all_reduce)",
+}
+"""What advice of reports calls what programs write here."""
 _needs = {"Win": _of_main_ep}
 """What else to say to who looks for a name elsewhere."""

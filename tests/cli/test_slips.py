@@ -9,6 +9,7 @@ import sys
 import textwrap
 import types
 import warnings
+from pathlib import Path
 
 import pytest
 import trio
@@ -1368,6 +1369,67 @@ def test_asyncio_run_in_a_program_is_told_with_its_line_and_nothing_behind(tmp_p
         "\nprograms run on Trio, where nothing of asyncio works: write `await` before the call, and nothing else: main "
         "runs already\n"
     ) in done.stderr
+
+
+IN_A_THREAD = {
+    "asyncio.run(ep.poll())": "write `trio.from_thread.run(ep.poll)` in work, which runs in a thread",
+    "asyncio.run(ep.request_short(1 - ep.rank, h, 1))": (
+        "write `trio.from_thread.run(ep.request_short, 1 - ep.rank, h, 1)` in work, which runs in a thread"
+    ),
+    "asyncio.Runner().run(ep.poll())": "write `trio.from_thread.run(ep.poll)` in work, which runs in a thread",
+    "asyncio.new_event_loop().run_until_complete(ep.poll())": (
+        "write `await ep.poll()` in main: work is a plain function, which cannot wait"
+    ),
+}
+
+
+@pytest.mark.parametrize("network", ["loggp", "t3e", "sci"])
+@pytest.mark.parametrize("call", IN_A_THREAD)
+def test_asyncio_in_a_thread_of_a_program_is_told_with_its_line_and_nothing_behind(tmp_path, call, network):
+    begin = f"def work():\n        {call}\n    if ep.rank == 0:\n        await trio.to_thread.run_sync(work)"
+    (tmp_path / "prog.py").write_text(f"import trio\n{CORE}{begin}")
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::ResourceWarning", "-m", "conduit", "run", "prog.py", "--conduit", network],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    lines = done.stderr.splitlines()
+    assert lines[:5] == [
+        "Traceback (most recent call last):",
+        '  File "prog.py", line 9, in main',
+        "    await trio.to_thread.run_sync(work)",
+        '  File "prog.py", line 7, in work',
+        f"    {call}",
+    ]
+    assert re.match("AttributeError: no task of this job makes this call|RuntimeError: ", lines[5])
+    assert lines[6].startswith("raised by rank 0 at ")
+    assert lines[7:] == [f"programs run on Trio, where nothing of asyncio works: {IN_A_THREAD[call]}"]
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["asyncio.run, ep.poll()", "lambda: asyncio.run(one(ep))", "trio.run, ep.poll"],
+)
+def test_what_a_thread_gives_to_another_loop_is_told_without_a_line_of_this_package(tmp_path, given):
+    one = "async def one(ep):\n    await asyncio.sleep(0)\n    await ep.poll()\n"
+    (tmp_path / "prog.py").write_text(
+        f"import trio\n{one}{CORE}if ep.rank == 0: await trio.to_thread.run_sync({given})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "conduit", "run", "prog.py", "--conduit", "loggp"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    package = str(Path(conduit.__file__).parent)
+    assert not [line for line in done.stderr.splitlines() if package in line]
+    said = {
+        "asyncio.run, ep.poll()": "programs run on Trio, where nothing of asyncio works: write `await` before the "
+        "call, and nothing else: main runs already",
+        "lambda: asyncio.run(one(ep))": "programs run on Trio, where nothing of asyncio works: write "
+        "`trio.from_thread.run(one, ep)` in <lambda>, which runs in a thread",
+        "trio.run, ep.poll": ANOTHER_RUN,
+    }
+    assert done.stderr.splitlines()[-1] == said[given]
 
 
 def test_main_runs_in_trio_already(shown):

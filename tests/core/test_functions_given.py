@@ -115,19 +115,91 @@ def test_an_action_that_is_no_async_function_is_refused_at_once(register, functi
     conduit.run(main, ranks=1, conduit="loggp")
 
 
-@pytest.mark.parametrize("register", ["on_exit", "on_progress"])
-def test_an_action_that_turns_out_not_to_be_async_is_refused(register):
-    def plain():
+def _gives_nothing():
+    print("the end")
+
+
+def _gives_a_constant(more=1):
+    if more:
         return 3
+    return 4
+
+
+class _Tidies:
+    def __call__(self):
+        if self:
+            return None
+        with open("file") as file:
+            file.write("x")
+
+    def tidy(self):
+        for _ in range(3):
+            pass
+
+
+@pytest.mark.parametrize("register", ["on_exit", "on_progress"])
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (_gives_nothing, "_gives_nothing"),
+        (_gives_a_constant, "_gives_a_constant"),
+        (_Tidies().tidy, "tidy"),
+    ],
+)
+def test_an_ordinary_function_that_gives_nothing_to_await_is_refused_at_once(register, function, name):
+    async def main(ep):
+        with pytest.raises(conduit.BadRequest) as refused:
+            getattr(ep, register)(function)
+        return str(refused.value)
+
+    assert conduit.run(main, ranks=1, conduit="loggp").values == [
+        f"ep.{register}: function={name} is an ordinary function, which gives nothing to await; pass an async function "
+        f"of no arguments: write `async def {name}`"
+    ]
+
+
+@pytest.mark.parametrize("function", [lambda: None, _Tidies(), functools.partial(_gives_a_constant, 2)])
+def test_what_has_no_name_and_gives_nothing_to_await_is_refused_at_once(function):
+    async def main(ep):
+        with pytest.raises(conduit.BadRequest) as refused:
+            ep.on_exit(function)
+        return str(refused.value)
+
+    (text,) = conduit.run(main, ranks=1, conduit="loggp").values
+    assert text.startswith("ep.on_exit: function=")
+    assert text.endswith("which gives nothing to await; pass an async function of no arguments")
+
+
+def _may_give(ep):
+    """What only its call tells."""
+
+    def plain():
+        return ep.rank
+
+    def sometimes():
+        return 3 if ep.rank >= 0 else ep.poll()
+
+    return [("plain", plain), ("<lambda>", lambda: len([1])), ("sometimes", sometimes)]
+
+
+@pytest.mark.parametrize("register", ["on_exit", "on_progress"])
+@pytest.mark.parametrize("number", range(3))
+def test_an_action_that_turns_out_not_to_be_async_is_refused(register, number):
+    names = []
 
     async def main(ep):
-        getattr(ep, register)(plain)
+        name, function = _may_give(ep)[number]
+        place = f" ({__file__}:{function.__code__.co_firstlineno})" if name == "<lambda>" else ""
+        names.append(f"{name}{place}")
+        getattr(ep, register)(function)
         ep.want_progress()
         await ep.poll()
 
-    message = rf"\Aep\.{register}: function=plain returned a int, which cannot be awaited; pass an async function"
-    with pytest.raises(conduit.BadRequest, match=message):
+    with pytest.raises(conduit.BadRequest) as refused:
         conduit.run(main, ranks=1, conduit="loggp")
+    assert str(refused.value).startswith(
+        f"ep.{register}: function={names[0]} returned a int, which cannot be awaited; pass an async function"
+    )
 
 
 @pytest.mark.parametrize("register", ["on_exit", "on_progress"])

@@ -1,6 +1,7 @@
 """Whom the report of a deadlock names: the ranks that are missing by then, and none that has done its part."""
 
 import contextlib
+import functools
 import pickle
 
 import numpy as np
@@ -331,6 +332,51 @@ def test_what_a_layer_tells_is_in_the_report_and_what_fails_in_it():
     assert [rank.notes for rank in report.ranks] == [(f"a note of rank {rank}", failed) for rank in range(3)]
     assert report.causes[0].ranks == (0,)
     assert report.causes[0].direct == (1, 2)
+
+
+async def _later(told):
+    pass
+
+
+def _stepwise(told):
+    yield
+
+
+async def _later_stepwise(told):
+    yield
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind"),
+    [
+        (_later, "an async function"),
+        (functools.partial(_later), "an async function"),
+        (_stepwise, "a generator function"),
+        (_later_stepwise, "a generator function"),
+    ],
+)
+def test_who_tells_a_report_is_no_function_that_runs_later(wrong, kind):
+    async def main(ep):
+        with pytest.raises(conduit.BadRequest) as refused:
+            ep.on_report(wrong)
+        return str(refused.value)
+
+    (text,) = conduit.run(main, ranks=1, conduit="loggp").values
+    assert text.startswith("ep.on_report: function=")
+    assert f" is {kind}, which would not run where a report is made; pass a plain function of one argument" in text
+    name = getattr(wrong, "__name__", "")
+    assert text.endswith(f": write `def {name}(told)`" if name else "of one argument")
+
+
+def test_what_tells_a_report_and_turns_out_to_run_later_is_named_there():
+    async def main(ep):
+        ep.on_report(lambda told: _later(told))
+        await ep.block_until(lambda: False, what="the turn")
+
+    assert _report(main, ranks=1).ranks[0].notes == (
+        "<lambda>, given to ep.on_report, returned a coroutine, which nothing runs where a report is made; pass a "
+        "plain function of one argument",
+    )
 
 
 def test_an_error_with_its_report_can_be_pickled():

@@ -782,3 +782,48 @@ def test_collective_calls_that_differ_are_told_at_a_later_standstill(shell):
         f"Comm.Allreduce of rank 1 at {IN_LOST['operator']}: op=MPI_SUM, but rank 0 has called it with op=MPI_MAX at "
         f"{IN_LOST['operator']}; give the same on all ranks of MPI_COMM_WORLD"
     )
+
+
+CROSSED = """
+import numpy as np
+
+api = "mpi"
+
+
+async def main(comm, what):
+    mine, got = np.zeros((2, 1_000_000))
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    if what == "Ssend":
+        await comm.Ssend(mine[:1], right)
+    elif what == "Send":
+        await comm.Send(mine, right)
+    elif what == "itself":
+        await comm.Ssend(mine[:1], comm.rank)
+    elif comm.rank == 0:
+        await comm.Send(mine, right)
+    await comm.Recv(got, left, 5)  # of another tag
+"""
+ADVISED = {
+    "sends": "each rank of the cycle waits in a send for the receive that another is to make after its own send: let "
+    "one of them receive first, or write `await comm.Sendrecv(...)` for the send and the receive, or write `request = "
+    "await comm.Isend(...)` in its place, then the receive, then `await request.Wait()`",
+    "itself": "a large message to oneself waits for its receive: write `request = await comm.Isend(...)` in its place, "
+    "then the receive, then `await request.Wait()`",
+    "": "",
+}
+
+
+@pytest.mark.parametrize(
+    ("what", "ranks", "advised"),
+    [("Send", 2, "sends"), ("Ssend", 3, "sends"), ("itself", 2, "itself"), ("receives", 2, "")],
+)
+def test_sends_that_wait_for_one_another_are_told_what_to_do_as_simulated_ones_are(shell, what, ranks, advised):
+    path = shell.file(CROSSED)
+    done = shell.conduit("run", path, "--conduit", MPI, "--ranks", ranks, "--stall-limit", "2s", "--", what)
+    *lines, ended = done.err.splitlines()
+    assert (done.status, ended) == (1, "ended, because nothing may stand still for 2 s (stall_limit)")
+    assert [line for line in lines if not line.startswith((" ", "rank", "cycle", "conduit run: stall"))] == list(
+        filter(None, [ADVISED[advised]])
+    )
+    simulated = shell.conduit("run", path, "--conduit", "mpi", "--ranks", ranks, "--", what).err.splitlines()
+    assert simulated[-1] == lines[-1] or not advised

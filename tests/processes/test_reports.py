@@ -178,6 +178,39 @@ def test_a_process_that_does_not_poll_is_told_of(run_program, shell):
     assert "program.py:26 in main" in done.lines[0]
 
 
+LATE_IN_UPC = """
+import pathlib
+import time
+
+api = "upc"
+computes = pathlib.Path("computes")
+
+async def main(t):
+    a = await t.all_alloc(2, dtype="i8", block=1)
+    async with t.lock("of both"):
+        a[t.MYTHREAD] = 1
+    await t.barrier()
+    if t.MYTHREAD == 0:
+        while not computes.exists():
+            pass
+        await a.fetch_add(1, 1)
+    else:
+        computes.touch()
+    until = time.perf_counter() + 0.6
+    while time.perf_counter() < until:
+        pass
+"""
+
+
+def test_the_words_of_a_front_end_come_from_its_processes(run_program):
+    done = run_program(LATE_IN_UPC, ranks=2, options=["--report", "out", "--stall-limit", "60s"])
+    assert (done.status, done.err) == (0, "")
+    assert done.lines[0].startswith("Rank 1 did not poll while others waited for it: ")
+    assert done.lines[1] == (
+        "  Call `await t.ep.poll()` in long computations, or cut them into shorter ones: only a poll runs handlers."
+    )
+
+
 OF_MPI_ALONE = """
 import numpy as np
 

@@ -1,7 +1,9 @@
 """The graph of who waits for whom: causes and cycles against a naive search, on records alone."""
 
+import json
 import pickle
 
+import attrs
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -94,3 +96,25 @@ def test_the_work_of_a_report_grows_with_the_ranks_and_not_with_their_square(mon
     report = explain("deadlock", 0, records)
     assert [(edge.waiting, edge.awaited) for edge in report.edges] == [(here, there)]
     assert len(brief(report).splitlines()) < 8
+
+
+@attrs.frozen
+class Likes:
+    """A rank's liking, which says something where the rank that it likes likes it too, and waits for it."""
+
+    rank: int
+
+    def advice(self, rank, waits, others):
+        mutual = self.rank in others and others[self.rank].rank == rank
+        return f"say {waits(self.rank)[0].what!r}" if mutual and rank in waits(self.rank)[0].ranks else ""
+
+
+def test_what_only_several_ranks_together_know_is_advised_by_the_layer_that_knows_what_it_means():
+    ranks = [attrs.evolve(record(rank, [liked]), clues=(Likes(liked),)) for rank, liked in enumerate((1, 0, 1))]
+    said = "say 'a word'"
+    for kind in ("deadlock", "stall", "interrupted"):
+        report = explain(kind, 0, pickle.loads(pickle.dumps(ranks)))
+        assert [text(report).splitlines()[-1] for text in (brief, full)] == [said, said]
+        assert brief(report).count(said) == 1
+    assert said not in brief(explain("stall", 0, [ranks[0], record(1, [0]), ranks[2]]))
+    assert all("clues" not in rank for rank in json.loads(report.to_json())["ranks"])

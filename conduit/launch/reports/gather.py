@@ -214,6 +214,7 @@ def _rank(
         told.noted,
         told.awaited,
         tuple(told.wanted),
+        tuple(told.clues),
     )
     if of_rank.running and not of_rank.may_poll and any(task.call == OF_TRIO for task in found):
         return attrs.evolve(of_rank, advice=(*of_rank.advice, _to_poll(own)))

@@ -6,13 +6,17 @@ import json
 
 import attrs
 
-from conduit.contract import LayerHold, Participation
+from conduit.contract import Clue, LayerHold, Participation
 from conduit.core import written
 
 OF_TRIO = "a wait of Trio's own"
 """What a task does that waits in no call of this package, and so does not poll: `TaskRecord.call`."""
 COMPUTES = "ep.compute"
 """What a task does that computes, which polls nothing either: `TaskRecord.call`."""
+
+
+_NOT_IN_JSON = ("clues", "members", "turns")
+"""Objects of layers, and ranks that are all of them."""
 
 
 @attrs.frozen
@@ -144,6 +148,7 @@ class RankRecord:
         noted: of the undelivered messages, how many the notes tell of.
         awaited: how many others waits of their senders tell of.
         wants: what its tasks wait for that others hold.
+        clues: what the layers above know that means something beside what they know of others.
     """
 
     rank: int
@@ -161,6 +166,7 @@ class RankRecord:
     noted: int = 0
     awaited: int = 0
     wants: tuple[str, ...] = ()
+    clues: tuple[Clue, ...] = ()
 
     @property
     def may_poll(self) -> bool:
@@ -223,6 +229,6 @@ class Report:
     clock: str = "virtual"
 
     def to_json(self) -> str:
-        """Return all of it as JSON: objects with the names of the attributes; parts have no `members` and `turns`."""
-        whole = attrs.asdict(self, filter=lambda attribute, _: attribute.name not in ("members", "turns"))
+        """Return all of it as JSON: objects with the names of the attributes, but those of `_NOT_IN_JSON`."""
+        whole = attrs.asdict(self, filter=lambda attribute, _: attribute.name not in _NOT_IN_JSON)
         return json.dumps(whole, separators=(",", ":"))

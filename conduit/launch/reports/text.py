@@ -14,7 +14,7 @@ from conduit.launch.reports.graph import pattern, shape, task_shape
 from conduit.launch.reports.held import held_back
 from conduit.launch.reports.inboxes import in_use, in_use_together, not_handled
 from conduit.launch.reports.records import COMPUTES, Cause, RankRecord, Report, TaskRecord, WaitRecord
-from conduit.launch.reports.together import crossed, differing
+from conduit.launch.reports.together import concluded, crossed, differing
 from conduit.launch.reports.words import common, counted, named, ranges, shorten, span, wall
 from conduit.words import many
 
@@ -84,6 +84,7 @@ class _Text:
         """Return what is to be done, each thing once, whatever the number of ranks."""
         said = dict.fromkeys(text for rank in self._report.ranks for text in rank.advice)
         ranks = self._report.ranks
+        said.update(dict.fromkeys(concluded(ranks)))
         if self._report.kind in _AT_REST:
             said.update(dict.fromkeys(held_back(ranks)))
         else:

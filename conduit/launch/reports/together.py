@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import attrs
 
-from conduit.contract import Awaited, Participation
+from conduit.contract import Awaited, Clue, Participation
 from conduit.core import written
 from conduit.launch.reports.graph import pattern
 from conduit.launch.reports.records import HeldRecord, RankRecord, SourceLine, TaskRecord, WaitRecord
@@ -116,6 +116,21 @@ def _unequal(ranks: Sequence[RankRecord]) -> list[str]:
             ]
             lines.append(f"of {called} {'; '.join(texts)}")
     return lines
+
+
+def concluded(ranks: Sequence[RankRecord]) -> list[str]:
+    """Return what is to be done about what the clues of ranks mean beside one another."""
+    waits = {rank.rank: [task.wait for task in rank.tasks if task.wait is not None] for rank in ranks}
+    clues: dict[type, dict[int, Clue]] = {}
+    for rank in ranks:
+        for clue in rank.clues:
+            clues.setdefault(type(clue), {})[rank.rank] = clue
+    texts = (
+        clue.advice(rank, lambda each: waits.get(each, []), alike)
+        for alike in clues.values()
+        for rank, clue in alike.items()
+    )
+    return [text for text in texts if text]
 
 
 def differing(ranks: Sequence[RankRecord], *, told: bool) -> list[str]:

@@ -6,8 +6,10 @@ from conduit.seeing.report.page import FILES, PAGE, write_report
 from conduit.seeing.report.parts import ReportPart, join_report_parts, report_part_of
 from conduit.seeing.report.profile import Profile, profile
 from conduit.seeing.report.report import RunReport
+from conduit.seeing.report.vocabulary import EXTENDED, Vocabulary
 
 __all__ = [
+    "EXTENDED",
     "FILES",
     "PAGE",
     "Advice",
@@ -16,6 +18,7 @@ __all__ = [
     "ReportRecording",
     "RunReport",
     "SimulatedReportRecording",
+    "Vocabulary",
     "advice",
     "join_report_parts",
     "profile",

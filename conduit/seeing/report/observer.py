@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from conduit.contract import Identity
 from conduit.core.observer import CallListener, LandingListener
+from conduit.seeing.report.vocabulary import EXTENDED, Vocabulary
 from conduit.seeing.timeline import Timeline
 
 MESSAGE, SEND = "message", "send"
@@ -46,9 +48,11 @@ class ReportRecording(Timeline, CallListener):
         hosts: host of every rank.
         place: says which line of the program a task is at that begins to wait now.
         here: says which line of the program is running now.
+        words: says in whose words to advise about that line.
 
     Attributes:
         lines: the line of the program that made each request, "" where none did.
+        vocabularies: by line of the program that made a request or a call, the words of the layer that it calls.
         landings: what came to segments, as far as that is told.
         calls: puts, gets, collectives, native one-sided operations, and messages of a library beside Active Messages.
         alignment: bytes of which offsets and sizes of long messages should be multiples; 1 where that does not matter.
@@ -57,10 +61,17 @@ class ReportRecording(Timeline, CallListener):
     alignment = 1
 
     def __init__(
-        self, conduit: str, hosts: Sequence[int], place: Callable[[object], str], here: Callable[[], str]
+        self,
+        conduit: str,
+        hosts: Sequence[int],
+        place: Callable[[object], str],
+        here: Callable[[], str],
+        words: Callable[[], Vocabulary],
     ) -> None:
         super().__init__(conduit, hosts, place)
         self._here = here
+        self._words = words
+        self.vocabularies: dict[str, Vocabulary] = {}
         self.lines: dict[Identity, str] = {}
         self.landings: list[Landed] = []
         self.calls: list[Called] = []
@@ -69,12 +80,33 @@ class ReportRecording(Timeline, CallListener):
         """Record a message and who made it."""
         super().sent(message, begin, end, category, nbytes)
         if not message.reply:
-            self.lines[message] = self._here()
+            self.lines[message] = self._line()
 
     def called(self, rank: int, begin: int, end: int, level: str, name: str, peer: int, nbytes: int) -> None:
         """Record a call and who made it; the parts of a collective are sent by whoever polls."""
-        place = self._here() if level != MESSAGE or name == SEND else ""
+        place = self._line() if level != MESSAGE or name == SEND else ""
         self.calls.append(Called(rank, int(begin), int(end), level, name, peer, nbytes, place))
+
+    def words_at(self, place: str) -> Vocabulary:
+        """Return the words in which to advise about a line of the program."""
+        return self.vocabularies.get(place, EXTENDED)
+
+    @property
+    def words(self) -> Vocabulary:
+        """Those in which to advise about the program as a whole: of most of its requests and calls."""
+        places = Counter(self.lines.values())
+        places.update(call.place for call in self.calls)
+        counts: Counter[Vocabulary] = Counter()
+        for place, count in places.items():
+            if place:
+                counts[self.words_at(place)] += count
+        return max(counts, key=counts.__getitem__, default=EXTENDED)
+
+    def _line(self) -> str:
+        place = self._here()
+        if place and place not in self.vocabularies:
+            self.vocabularies[place] = self._words()
+        return place
 
 
 class SimulatedReportRecording(ReportRecording, LandingListener):
@@ -90,9 +122,10 @@ class SimulatedReportRecording(ReportRecording, LandingListener):
         hosts: Sequence[int],
         place: Callable[[object], str],
         here: Callable[[], str],
+        words: Callable[[], Vocabulary],
         alignment: int = 1,
     ) -> None:
-        super().__init__(conduit, hosts, place, here)
+        super().__init__(conduit, hosts, place, here, words)
         self.alignment = alignment
 
     def landed(self, rank: int, when: int, offset: int, nbytes: int, origin: Identity | int | None) -> None:

@@ -8,6 +8,7 @@ import attrs
 
 from conduit.contract import Identity
 from conduit.seeing.report.observer import Called, ReportRecording
+from conduit.seeing.report.vocabulary import Vocabulary
 from conduit.seeing.timeline import RankPart, part_of
 
 
@@ -17,17 +18,24 @@ class ReportPart(RankPart):
 
     Attributes:
         lines: the line of the program that made each request of the rank.
+        vocabularies: by line of the program, the words of the layer that it calls.
         calls: of the rank.
     """
 
     lines: dict[Identity, str]
+    vocabularies: dict[str, Vocabulary]
     calls: list[Called]
 
 
 def report_part_of(recording: ReportRecording, rank: int) -> ReportPart:
     """Return a rank's part of the recording of its process, whose job is over."""
     part = part_of(recording, rank)
-    return ReportPart(**attrs.asdict(part, recurse=False), lines=recording.lines, calls=recording.calls)
+    return ReportPart(
+        **attrs.asdict(part, recurse=False),
+        lines=recording.lines,
+        vocabularies=recording.vocabularies,
+        calls=recording.calls,
+    )
 
 
 def join_report_parts(
@@ -43,6 +51,7 @@ def join_report_parts(
     for rank, part in parts.items():
         if isinstance(part, ReportPart):
             recording.lines |= part.lines
+            recording.vocabularies |= part.vocabularies
             recording.calls += (
                 call._replace(begin=moved(rank, call.begin), end=moved(rank, call.end)) for call in part.calls
             )

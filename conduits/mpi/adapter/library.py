@@ -118,6 +118,10 @@ class Library:
             for (name, source, tag), sizes in found.items()
         ]
 
+    def unasked(self) -> frozenset[int]:
+        """Return, by numbers in the world, whose messages MPI has for this rank that no receive asks for."""
+        return frozenset(comm.group[source] for comm in self._comms for source in comm.unasked())
+
     def close(self) -> None:
         """Give everything back; nothing is sent any more by anybody."""
         for request in list(self.under_way):
@@ -286,6 +290,12 @@ class AdapterComm(PersistentCalls):
         """Return whether a probe would find anything."""
         found: bool = source == PROC_NULL or self._own.Iprobe(*self._wanted(source, tag), self._library.status)
         return found
+
+    def unasked(self) -> list[int]:
+        """Return whose messages of the program's no receive has asked for; they stay where they are."""
+        if not self._comms or not any(self.has(ANY_SOURCE, ANY_TAG) for _ in range(_TRIES)):
+            return []
+        return [source for source in range(self.Get_size()) if self.has(source, ANY_TAG)]
 
     def left(self) -> Iterator[ExtractedMessage]:
         """Yield the messages of the program's that no receive has asked for, which are received as if one had."""

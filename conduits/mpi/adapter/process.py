@@ -10,6 +10,7 @@ from conduits.mpi import real
 from conduits.mpi.adapter.library import Library
 from conduits.mpi.adapter.own_calls import OwnCalls
 from conduits.mpi.awaited.process import Process, Told
+from conduits.mpi.crossed_sends import Unasked
 
 _T = TypeVar("_T")
 
@@ -76,7 +77,8 @@ class RealProcess(Process):
             await self.wait(self.library.quiet, f"MPI Finalize: messages of this rank to be sent{more}", ())
 
     def tell(self, told: Told) -> None:
-        """Tell how often this rank has come to collective calls."""
+        """Tell whose messages no receive asks for, and how often this rank has come to collective calls."""
+        told.clue(Unasked(self.library.unasked()))
         for part in self.same_calls.parts():
             told.part(part.name, part.group, part.come, part.waits, everybody=part.everybody, turns=part.turns)
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import trio
 
 from conduit import current as current_endpoint
+from conduit.contract import Clue
 from conduit.errors import ConduitError
 from conduit.words import many
 from conduits.mpi.awaited.status import Status
@@ -104,8 +105,8 @@ class Told(Protocol):
         """Say that waits of their senders tell of so many messages that this rank has not handled."""
         ...
 
-    def advise(self, text: str) -> None:
-        """Say what to do about that, at the end of the report."""
+    def clue(self, clue: Clue) -> None:
+        """Add what means something beside what other ranks tell."""
         ...
 
     def part(

@@ -5,7 +5,7 @@ import pickle
 import attrs
 import pytest
 
-from conduits.mpi.crossed_sends import UntilReceived, on_crossed_sends
+from conduits.mpi.crossed_sends import Unasked, UntilReceived
 
 WORDS = "MPI Send to rank {}, tag 0, on MPI_COMM_WORLD"
 
@@ -22,7 +22,8 @@ class Waits:
 )
 def test_a_cycle_is_one_of_waits_that_are_such_sends(kind, words, told):
     waits = {rank: [Waits(kind(words.format(1 - rank)), (1 - rank,))] for rank in range(2)}
-    advice = on_crossed_sends(0, waits.__getitem__, lambda rank: {1 - rank})
+    clues = {rank: Unasked(frozenset({1 - rank})) for rank in range(2)}
+    advice = clues[0].advice(0, waits.__getitem__, clues)
     assert advice.startswith("each rank of the cycle waits in a send") == told
     assert bool(advice) == told
 

@@ -22,7 +22,7 @@ def advice(recording: ReportRecording, found: Profile) -> list[Advice]:
     if not found.length or stands_still(recording):
         return []
     every = [
-        *not_polled(found),
+        *not_polled(recording, found),
         *imbalance(recording, found),
         *of_ranks_alike(element_wise(recording, found)),
         *of_ranks_alike(atomics(recording, found)),

@@ -9,17 +9,13 @@ from statistics import median
 
 import attrs
 
-from conduit.seeing.report.advice.parts import MANY, SMALL, WORTH, Advice, OfLine, in_calls, part, whose
+from conduit.seeing.report.advice.parts import MANY, SMALL, WORTH, Advice, OfLine, capitalised, in_calls, part, whose
 from conduit.seeing.report.intervals import overlap, union
 from conduit.seeing.report.observer import SEND, Called, ReportRecording
 from conduit.seeing.report.profile import Profile
+from conduit.seeing.report.vocabulary import Vocabulary
 from conduit.words import many
 
-_SEND = "Send a whole block at once, or begin all sends (Isend) and wait once (Waitall)."
-_EXCHANGE = (
-    "Exchange more at a time and less often, as a halo wide enough for several steps; or begin the exchange (Isend, "
-    "Irecv), compute what needs none of it, and wait then (Waitall)."
-)
 _OF_HANDLES = "_nb"
 """With which the waits for handles end in words: they have the name of the call that gave the handle."""
 
@@ -69,7 +65,7 @@ def element_wise(recording: ReportRecording, found: Profile) -> list[OfLine]:
     """Many small messages or native operations from one line, each waited for there."""
     waited = _waited(recording, found)
     handed = _waited_elsewhere(recording, found)
-    made = _message_wise(found, waited)
+    made = _message_wise(recording, found, waited)
     listed = _listed(found)
     others = in_calls(recording, "atomic", "lock", "hold", "barrier", "collective")
     for key, uses in _uses(recording, found).items():
@@ -83,7 +79,8 @@ def element_wise(recording: ReportRecording, found: Profile) -> list[OfLine]:
         if key in listed:
             made.append(OfLine(place, rank, _of_lists(rank, place, uses, listed[key], share)))
         elif key not in others:
-            made += _one_by_one(rank, place, uses, count >= len(uses.sizes) // 2, share)
+            words = recording.words_at(place)
+            made += _one_by_one(rank, place, uses, count >= len(uses.sizes) // 2, share, words)
     return made
 
 
@@ -141,7 +138,7 @@ def _uses(recording: ReportRecording, found: Profile) -> dict[tuple[str, int], _
     return uses
 
 
-def _one_by_one(rank: int, place: str, uses: _Uses, waited: bool, share: float) -> list[OfLine]:
+def _one_by_one(rank: int, place: str, uses: _Uses, waited: bool, share: float, words: Vocabulary) -> list[OfLine]:
     """Say that elements should move as a block, or at once; `waited`: each was waited for."""
     several = uses.of_blocks
     # A native operation takes its processor while it is begun, a get often to its end, waited for or not.
@@ -149,11 +146,11 @@ def _one_by_one(rank: int, place: str, uses: _Uses, waited: bool, share: float) 
         return []
     owner, most = whose(uses.peers, "of")
     how = "element by element" if several else "one after the other"
-    whole = f"a whole block{' of each rank' if most else ''} at once (one get or put of the range)"
+    whole = f"a whole block{' of each rank' if most else ''} at once ({words.block})"
     advised = Advice(
         f"Rank {rank} accesses {owner} {how} at {place}: {_sizes(uses)}{most if several else ''}"
         f"{', and waits for each one' if waited else ''}. {_taken(share)}",
-        f"{f'Move {whole}, or begin' if several else 'Begin'} all of them (get_nb, put_nb) and wait once.",
+        f"{f'Move {whole}, or {words.begin}' if several else capitalised(words.begin)}.",
         share,
     )
     return [OfLine(place, rank, advised)]
@@ -195,7 +192,9 @@ def _listed(found: Profile) -> Counter[tuple[str, int]]:
     return counts
 
 
-def _message_wise(found: Profile, waited: Mapping[tuple[str, int], tuple[int, int]]) -> list[OfLine]:
+def _message_wise(
+    recording: ReportRecording, found: Profile, waited: Mapping[tuple[str, int], tuple[int, int]]
+) -> list[OfLine]:
     """Many small messages of a library from one line; `waited`: waits of each line and rank, and their time."""
     sent: dict[tuple[str, int], list[Called]] = defaultdict(list)
     between: dict[tuple[int, int], list[int]] = defaultdict(list)
@@ -211,12 +210,12 @@ def _message_wise(found: Profile, waited: Mapping[tuple[str, int], tuple[int, in
         share = (ticks + sum(call.end - call.begin for call in calls)) / found.working
         if len(calls) >= MANY and 0 < nbytes <= SMALL and share >= WORTH:
             owner, most = whose(Counter(call.peer for call in calls), "to")
-            exchanged = _exchanged(calls, between)
+            exchanged, words = _exchanged(calls, between), recording.words_at(place)
             does = f"exchanges small messages with {owner} step by step"
             advised = Advice(
                 f"Rank {rank} {does if exchanged else f'sends to {owner} element by element'} at {place}: {len(calls)} "
                 f"messages of {many(round(nbytes), 'byte')}{most}. {_taken(share)}",
-                _EXCHANGE if exchanged else _SEND,
+                words.exchange if exchanged else words.send,
                 share,
             )
             made.append(OfLine(place, rank, advised))

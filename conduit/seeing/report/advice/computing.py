@@ -19,7 +19,7 @@ _HARDLY = 0.01
 """Of the same, up to which another has hardly any."""
 
 
-def not_polled(found: Profile) -> list[Advice]:
+def not_polled(recording: ReportRecording, found: Profile) -> list[Advice]:
     """Ranks that let others wait for what a poll would have done; those that do are told as one."""
     losses: dict[int, list[Interval]] = defaultdict(list)
     for late in found.late:
@@ -37,7 +37,8 @@ def not_polled(found: Profile) -> list[Advice]:
             f"Rank {like(most.rank, alike)} did not poll while others waited for it: it computed for "
             f"{us(most.unpolled)}, up to {us(most.longest)} at a time, with {many(most.messages, 'message')} under way "
             f"to it. That cost the others{where}, {us(most.cost)} together, and the job {about(saved)}.",
-            "Call `await ep.poll()` in long computations, or cut them into shorter ones: only a poll runs handlers.",
+            f"Call `{recording.words.poll}` in long computations, or cut them into shorter ones: only a poll runs "
+            "handlers.",
             share,
         )
     ]

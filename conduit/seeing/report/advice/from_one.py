@@ -39,8 +39,7 @@ def from_one(recording: ReportRecording, found: Profile) -> list[Advice]:
             f"Rank {rank} accesses {many(len(peers), 'rank')} one after the other at {mostly[rank]}: "
             f"{many(peers.total(), 'time')}; the others wait at {place} for {100 * share:.0f} % of the time after the "
             "start.",
-            "If all of them get the same, `await x.broadcast(...)` lets ranks pass it on; the parts of one array go by "
-            "`scatter`, and what comes from all by `gather` or `reduce`.",
+            recording.words_at(mostly[rank]).from_one,
             share,
         )
     ]

@@ -51,7 +51,7 @@ def hot_spots(recording: ReportRecording, found: Profile) -> list[Advice]:
         Advice(
             f"Rank {rank} is a hot spot: {count} of {total} {what}{but_those} go to it, from "
             f"{many(others, 'rank')}, and {', and '.join(told)}.",
-            "Let a tree combine what is one sum (reduce, all_reduce), spread data and locks over the ranks, or "
+            f"Let a tree combine what is one sum ({recording.words.tree}), spread data and locks over the ranks, or "
             "collect several requests in one.",
             max(waited, WORTH),
         )
@@ -109,9 +109,7 @@ def atomics(recording: ReportRecording, found: Profile) -> list[OfLine]:
             advised = Advice(
                 f"Rank {rank} makes {len(calls)} atomic operations on {owner} at {place}, one by one{most}. They take "
                 f"{part(share)}.",
-                "Make fewer of them: add up in a variable and add that once, draw several numbers at once (`fetch_add` "
-                "of how many), give numbers of one rank to one `accumulate`, or let a tree combine what is one sum "
-                "(all_reduce).",
+                f"Make fewer of them: add up in a variable and add that once, {recording.words_at(place).fewer}.",
                 share,
             )
             made.append(OfLine(place, rank, advised))

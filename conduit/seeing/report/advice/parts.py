@@ -62,6 +62,11 @@ def like(rank: int, others: int) -> str:
     return f"{rank}, like {many(others, 'other rank')}," if others else f"{rank}"
 
 
+def capitalised(text: str) -> str:
+    """Return an order as the beginning of a sentence; `str.capitalize` changes the rest too."""
+    return text[:1].upper() + text[1:]
+
+
 def us(ticks: float) -> str:
     """Write picoseconds."""
     return f"{ticks / 1e6:,.1f} µs"

@@ -1,0 +1,43 @@
+"""What advice says that a program writes: each layer has its own names for it, and gives them (`_advised`)."""
+
+from __future__ import annotations
+
+import attrs
+
+
+@attrs.frozen(kw_only=True)
+class Vocabulary:
+    """The words of a layer; without others those of the extended one.
+
+    Attributes:
+        poll: what polls once.
+        block: what moves a range at once.
+        begin: how several accesses are made at once, as an order.
+        tree: what combines numbers of all ranks.
+        fewer: how atomic operations become fewer than one for each number, beside adding up in a variable; an order.
+        from_one: what replaces one rank's accesses of all others; sentences.
+        send: how many messages become few; a sentence.
+        exchange: how an exchange step by step takes less; a sentence.
+    """
+
+    poll: str = "await ep.poll()"
+    block: str = "one get or put of the range"
+    begin: str = "begin all of them (get_nb, put_nb) and wait once"
+    tree: str = "reduce, all_reduce"
+    fewer: str = (
+        "draw several numbers at once (`fetch_add` of how many), give numbers of one rank to one `accumulate`, or let "
+        "a tree combine what is one sum (all_reduce)"
+    )
+    from_one: str = (
+        "If all of them get the same, `await x.broadcast(...)` lets ranks pass it on; the parts of one array go by "
+        "`scatter`, and what comes from all by `gather` or `reduce`."
+    )
+    send: str = "Send a whole block at once, or begin all sends and wait once."
+    exchange: str = (
+        "Exchange more at a time and less often, as a halo wide enough for several steps; or begin the exchange, "
+        "compute what needs none of it, and wait then."
+    )
+
+
+EXTENDED = Vocabulary()
+"""That of programs of the core too."""
