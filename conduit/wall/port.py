@@ -31,6 +31,7 @@ from conduit.contract import (
 )
 from conduit.errors import BadRequest, ConduitError
 from conduit.wall.clock import WallClock, WallEnding
+from conduit.wall.mistakes import refuse_not_plain, wrong
 from conduit.wall.waiting import WallWait
 
 PASS = 10  # messages of one pass (P4)
@@ -85,6 +86,15 @@ class WallPort(Port):
         self._turn_over = 0
         self._task: trio.lowlevel.Task | None = None
         self._context: Context | None = None
+
+    def __init_subclass__(cls) -> None:
+        """Refuse methods that would wait.
+
+        Raises:
+            TypeError: the class has one.
+        """
+        super().__init_subclass__()
+        refuse_not_plain(cls)
 
     # -- what a network defines; none of it waits --------------------------------------------------
 
@@ -167,7 +177,10 @@ class WallPort(Port):
     async def serve(self) -> None:
         """Poll until all ranks have returned and all messages have been handled."""
         await self._enter()
-        await self._wait(WallWait(self.clock, self.begin_serving(), "the other ranks to return", kind=Awaited.RETURN))
+        over = self.begin_serving()
+        if not callable(over):
+            raise wrong(self, "begin_serving", over, "a function that tells whether the job is over")
+        await self._wait(WallWait(self.clock, over, "the other ranks to return", kind=Awaited.RETURN))
 
     async def allgather(self, data: bytes) -> Sequence[bytes]:
         """Give `data` to all ranks and return theirs; see `conduit.contract.Port.allgather`."""
@@ -175,6 +188,10 @@ class WallPort(Port):
         try:
             await self._enter()
             result = self.begin_allgather(data)
+            if not callable(result):
+                raise wrong(
+                    self, "begin_allgather", result, "a function that gives the bytes of all ranks, None until then"
+                )
             await self._wait(
                 WallWait(self.clock, lambda: result() is not None, "every rank to come to attach", kind=Awaited.ATTACH)
             )
@@ -188,7 +205,9 @@ class WallPort(Port):
         finally:
             self._exchanges -= 1
         tables = result()
-        assert tables is not None
+        if not isinstance(tables, Sequence) or len(tables) != self.network.setup.ranks:
+            wanted = f"the bytes of all {self.network.setup.ranks} ranks, by rank"
+            raise wrong(self, "begin_allgather(...)", tables, wanted)
         return tables
 
     async def request(self, dest: int, message: Message) -> None:
@@ -209,7 +228,15 @@ class WallPort(Port):
             (slot,) = await self._wait(waiting)
         posted = self.send_request(dest, slot, message)
         self.sent += 1
-        if posted is not None and not posted():
+        if posted is not None:
+            await self._wait_for_source(dest, posted)
+
+    async def _wait_for_source(self, dest: int, posted: Any) -> None:
+        """Wait until what a request to `dest` was sent from may be reused."""
+        if not callable(posted):
+            wanted = "None, or a function that tells whether its source may be reused"
+            raise wrong(self, "send_request", posted, wanted)
+        if not posted():
             await self._wait(
                 WallWait(
                     self.clock,
@@ -329,11 +356,11 @@ class WallPort(Port):
             if message is None or self.clock.ending:
                 return
             tries = 1
-            foreign = message.source != self.rank
             try:
+                foreign = message.source != self.rank
                 reply = core.deliver(message)
             except Exception as error:
-                self.fail(error)
+                self.fail(error if isinstance(message, Message) else wrong(self, "take", message, "a Message, or None"))
                 return
             if reply is not None:
                 self.send_reply(message, reply)
@@ -347,7 +374,7 @@ class WallPort(Port):
         message = self.take()
         while (
             self._exchanges
-            and message is not None
+            and isinstance(message, Message)
             and not message.is_auto_reply
             and message.handler >= self.core.attached
         ):
