@@ -59,6 +59,9 @@ class ImportFailure:
     error: Exception | SystemExit
 
     def __str__(self) -> str:
+        error = self.error
+        if isinstance(error, SyntaxError) and error.filename:  # Python's own text has the file without its folder
+            return f"{type(error).__name__}: {error.msg} ({error.filename}:{error.lineno})"
         text = str(self.error).strip().splitlines()
         kind = "" if type(self.error) is ConduitError else f"{type(self.error).__name__}: "
         return f"{kind}{text[0] if text else 'no further text'}{self._line()}"

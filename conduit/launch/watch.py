@@ -258,11 +258,14 @@ class Watch:
 
     def _leave(self) -> None:
         """End the process's part; after a job that was ended, all of them."""
+        # It ends as it is, and soon: Ctrl-C would only break off its last words.  This is Python's main thread.
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         self._speech.finish()
         sys.stdout.flush()
         if self.end is None:
             self._over.set()
             self._thread.join(2 * TURN_S + 1)
+            signal.signal(signal.SIGINT, before or signal.SIG_DFL)  # what else is to do at the end is not this one's
             return
         limit = time.monotonic() + (self._leave_s(self.end) if self._own_end else self._abort_s())
         while time.monotonic() < limit and not (self._own_end and len(self._left) == self._processes.size - 1):

@@ -11,7 +11,7 @@ from extended.front_ends import shown
 from extended.mistaken_operations import refuse_reduction, write_instead
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
@@ -68,7 +68,7 @@ class UpcOperator:
         while values.shape[-1] > 1:
             even = values.shape[-1] // 2 * 2
             joined = self.combine(values[..., 0:even:2], values[..., 1:even:2])
-            values = np.concatenate([joined, values[..., even:]], axis=-1)
+            values = _joined([joined, values[..., even:]], self._dtype)
         return values
 
     def scan(self, values: Values) -> Values:
@@ -106,6 +106,11 @@ def operator(call: str, op: Any, dtype: np.dtype[Any]) -> UpcOperator:
     return UpcOperator(function, dtype)
 
 
+def _joined(parts: Sequence[Values], dtype: np.dtype[Any]) -> Values:
+    """Return arrays of one dtype one behind the other, along the last axis, in that dtype's order of bytes too."""
+    return np.concatenate(parts, axis=-1, dtype=dtype) if parts else np.empty(0, dtype)
+
+
 def _blocks(values: Values, block: int) -> tuple[Values, Values]:
     """Return whole blocks as rows, and the rest."""
     whole = len(values) // block * block
@@ -118,7 +123,7 @@ def totals(op: UpcOperator, values: Values, block: int) -> Values:
     found = [op.fold(rows)[:, 0]] if len(rows) else []
     if len(rest):
         found.append(op.fold(rest))
-    return np.concatenate(found) if found else np.empty(0, values.dtype)
+    return _joined(found, values.dtype)
 
 
 def continued(op: UpcOperator, values: Values, block: int, before: Values, numbers: npt.NDArray[Any]) -> Values:
@@ -133,7 +138,7 @@ def continued(op: UpcOperator, values: Values, block: int, before: Values, numbe
     """
     rows, rest = _blocks(values, block)
     parts = [row for row in (op.scan(rows).reshape(-1), op.scan(rest)) if len(row)]
-    scanned = np.concatenate(parts) if parts else np.empty(0, values.dtype)
+    scanned = _joined(parts, values.dtype)
     owner = np.arange(len(values)) // block
     later = numbers[owner] > 0
     scanned[later] = op.combine(before[numbers[owner[later]] - 1], scanned[later])

@@ -14,7 +14,8 @@ import conduit
 from conduit.benchmarks.console import make_console, print_table
 from conduit.commands.tables import grid
 from conduit.contract import Constant, RawTable
-from conduit.launch.registry import CONDUITS
+from conduit.errors import UnknownConduit
+from conduit.launch.registry import CONDUITS, parse_spec
 from conduit.options import describe, in_effect
 from conduits.loggp import Loggp
 
@@ -59,6 +60,17 @@ def test_list_shows_a_broken_conduit_and_goes_on(command, toy, install):
     assert status == 0
     assert "broken cannot be used (no_such_package:Broken): ModuleNotFoundError: No module" in words(out)
     assert "toy a toy" in words(out)
+
+
+def test_list_shows_where_the_module_of_a_conduit_is_no_python(command, tmp_path, monkeypatch, install):
+    (tmp_path / "no_python_here.py").write_text("import conduit\ndef broken(:\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    install(CONDUITS, "broken", target="no_python_here:Broken")
+    path = re.escape(str(tmp_path / "no_python_here.py"))
+    wanted = rf"broken cannot be used \(no_python_here:Broken\): SyntaxError: .+ \({path}:2\)"
+    assert re.search(wanted, words(command("list").out))
+    with pytest.raises(UnknownConduit, match=rf"cannot be used: SyntaxError: .+ \({path}:2\)$"):
+        parse_spec("broken")
 
 
 def test_show_lists_constants_with_sources_and_counts_them(command, toy):

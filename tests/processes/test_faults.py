@@ -306,6 +306,35 @@ def test_the_command_is_interrupted(shell, number, status):
     assert "Traceback" not in done.err
 
 
+PRESSED_LATE = """
+import atexit
+import signal
+
+
+def press():
+    signal.signal(signal.SIGALRM, lambda number, frame: signal.raise_signal(signal.SIGINT))
+    signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+
+
+async def main(ep):
+    await ep.attach()
+    if ep.rank == 1:
+        atexit.register(press)  # the last to be registered is called first
+        raise LookupError("lost")
+"""
+
+
+@pytest.mark.parametrize("how", ["command", "launcher"])
+def test_ctrl_c_in_a_process_that_ends_a_job_changes_nothing(shell, how):
+    words = ["-m", "conduit", "run", shell.file(PRESSED_LATE), "--conduit", MPI]
+    process = shell.launch(2, *words) if how == "launcher" else shell.begin(sys.executable, *words, "--ranks", 2)
+    done = shell.end(process)
+    assert done.status == 1
+    assert "LookupError: lost" in done.err
+    assert "atexit" not in done.err
+    assert "KeyboardInterrupt" not in done.err
+
+
 @pytest.mark.parametrize("how", ["command", "script"])
 def test_under_a_launcher_rank_0_tells_alone_where_all_were(shell, how):
     path = shell.file(INTERRUPTED + SCRIPT)

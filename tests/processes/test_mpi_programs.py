@@ -278,7 +278,7 @@ async def gather(comm, me, size, algorithm):
     await comm.Gather(np.array([me, -me]), into if me == 0 else None, algorithm=algorithm)
     places = [0] * size
     every = np.zeros(size, int)
-    await comm.Gatherv(np.full(1, me), [every, [1] * size, list(range(size))[::-1]] if me == 0 else None)
+    await comm.Gatherv(np.full(1, me), [every, ([1] * size, list(range(size))[::-1])] if me == 0 else None)
     return into.tolist() + every.tolist()
 
 
@@ -293,7 +293,7 @@ async def alltoall(comm, me, size, algorithm):
     into = np.zeros(size, np.int16)
     await comm.Alltoall(np.arange(size, dtype=np.int16) + 100 * me, into, algorithm=algorithm)
     one = np.zeros(size, int)
-    await comm.Alltoallv([np.full(size, me), [1] * size], [one, [1] * size, list(range(size))])
+    await comm.Alltoallv([np.full(size, me), [1] * size], [one, ([1] * size, list(range(size)))])
     return into.tolist() + one.tolist()
 
 

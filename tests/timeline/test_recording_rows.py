@@ -45,3 +45,12 @@ def test_a_row_is_added_as_a_whole_or_not_at_all(make):
             break
         at += 1
     assert at > 5
+
+
+def test_rows_show_how_many_they_are_and_can_be_looped_over():
+    spans, carried = Spans({}), Carried()
+    spans.add(1, 2, "compute")
+    carried.add(5, 7, 64)
+    carried.add(3, 4, 32)
+    assert (repr(spans), repr(carried)) == ("<Spans: 1 row>", "<Carried: 2 rows>")
+    assert list(carried) == carried.rows() == [(3, 4, 32), (5, 7, 64)]

@@ -14,6 +14,7 @@ import attrs
 
 from conduit.contract import Identity
 from conduit.core.observer import CpuListener, LinkListener, MessageListener, WaitListener
+from conduit.words import many
 
 NEVER = -1
 
@@ -41,6 +42,9 @@ class _Rows:
 
     def __len__(self) -> int:
         return len(self._numbers) // 3
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {many(len(self), 'row')}>"
 
     def column(self, number: int) -> array[int]:
         """Return one of the three columns, a copy."""
@@ -85,7 +89,7 @@ class Spans(_Rows):
 class Carried(_Rows):
     """What one link or engine has carried, as it was told: in order of the decision, not of the begin.
 
-    Its columns are begin and end, picoseconds, and bytes.
+    Its columns are begin and end, picoseconds, and bytes.  A loop over it gives them row by row, in order of the begin.
     """
 
     __slots__ = ()
@@ -97,6 +101,9 @@ class Carried(_Rows):
     def rows(self) -> list[tuple[int, int, int]]:
         """Return begin, end and bytes of each, in order of the begin."""
         return sorted(self.added())
+
+    def __iter__(self) -> Iterator[tuple[int, int, int]]:
+        return iter(self.rows())
 
 
 class SentMessage(NamedTuple):

@@ -253,9 +253,10 @@ def test_reductions(case: Case, block: Any) -> None:
     """Of all elements, and of those up to each; also with functions that do not commute."""
 
     async def main(t: upc.Thread) -> None:
-        for size in (1, 37):
-            values = np.random.default_rng(size).integers(-100, 100, size)
-            a, b = await t.all_alloc(size, dtype="i8", block=block), await t.all_alloc(size, dtype="i8", block=2)
+        # With elements of three threads at most, and bytes in the order of another machine, too.
+        for size, dtype in ((1, "i8"), (37, "i8"), (3, ">i4")):
+            values = np.random.default_rng(size).integers(-100, 100, size).astype(dtype)
+            a, b = await t.all_alloc(size, dtype=dtype, block=block), await t.all_alloc(size, dtype=dtype, block=2)
             a.local = values[a.local_index]
             for op, ufunc in (("sum", np.add), ("min", np.minimum), ("xor", np.bitwise_xor), (np.maximum, np.maximum)):
                 await t.all_reduce((b, size - 1), a, op)
@@ -275,7 +276,7 @@ def test_reductions(case: Case, block: Any) -> None:
 @pytest.mark.rule("U26")
 @pytest.mark.crowds
 @pytest.mark.parametrize("block", BLOCKS)
-@pytest.mark.parametrize("dtype", ["i2", "f8", "S3"])
+@pytest.mark.parametrize("dtype", [">i2", "f8", "S3"])
 def test_sort(case: Case, block: Any, dtype: str) -> None:
     """In place, as numpy sorts; equal values and values that are no numbers too."""
 
