@@ -7,6 +7,9 @@ from typing import Any, Protocol
 
 import attrs
 
+from conduit.errors import BadRequest
+from conduit.words import plain
+
 
 class Turn(Protocol):
     """One of the things that ranks do together, as one rank has done it.  It travels from process to process."""
@@ -65,7 +68,8 @@ class ClueWait(Protocol):
 class Clue(Protocol):
     """What a layer knows of one rank that means something beside what it knows of others alone.
 
-    It travels from process to process.  A rank has one of its class at most.
+    It travels from process to process, by pickle: its class is of a module that all of them can import, not of the
+    program's own file.  One that cannot come along is not among the others.  A rank has one of its class at most.
     """
 
     def advice(self, rank: int, waits: Callable[[int], Sequence[ClueWait]], others: Mapping[int, Any]) -> str:
@@ -144,7 +148,16 @@ class LayerReport:
         self.advice.append(text)
 
     def clue(self, clue: Clue) -> None:
-        """Add what means something beside what other ranks tell; see `Clue`."""
+        """Add what means something beside what other ranks tell; see `Clue`.
+
+        Raises:
+            BadRequest: it has no method `advice`.
+        """
+        if not callable(getattr(clue, "advice", None)):
+            raise BadRequest(
+                f"told.clue: clue={plain(clue)} has no method advice(rank, waits, others); give an object of a class "
+                "that has it"
+            )
         self.clues.append(clue)
 
     def part(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from functools import lru_cache
@@ -17,7 +16,7 @@ from conduit.contract import Buffer, Bytes, Category, Core, Costs, LayerReport, 
 from conduit.core import arguments, threads
 from conduit.core.calls import Guard, guard, is_interrupted, tell_others
 from conduit.core.digest import FLUSH, SEND, WAKE, DigestLog
-from conduit.core.functions_given import Action, action, refuse_later, run_later
+from conduit.core.functions_given import Action, action, refuse_later, run_later, runs_later
 from conduit.core.handlers import WAITS, Handler, HandlerTable, code_of, describe, mismatch
 from conduit.core.of_others import OF_OTHERS
 from conduit.core.refusals import refuse
@@ -837,7 +836,7 @@ class Endpoint:
         told = LayerReport()
         for function in self.reporters:
             try:
-                if inspect.isawaitable(given := function(told)):
+                if runs_later(given := function(told)):
                     told.note(run_later(given, f"{describe(function)}, given to ep.on_report"))
             except Exception as error:  # no report is lost by it
                 told.note(f"{describe(function)}, given to ep.on_report, raised {type(error).__name__}: {error}")

@@ -18,6 +18,8 @@ T = TypeVar("T")
 Action = Callable[[], Awaitable[object]]
 _CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT")
 """How the versions of Python name what puts a constant where it is returned from."""
+_ENDS = frozenset({"exit", "quit", "_exit", "abort", "Abort", "global_exit", "kill", "SystemExit"})
+"""Names of what ends a job, or a process."""
 
 
 def called(what: str, function: Callable[..., Awaitable[T]], *args: Any) -> Awaitable[T]:
@@ -94,22 +96,34 @@ def refuse_later(call: str, function: Callable[..., object]) -> None:
     if code is None or not code.co_flags & WAITS:
         return
     kind = "an async function" if code.co_flags & CO_COROUTINE else "a generator function"
-    write = f": write `def {code.co_name}(told)`" if hasattr(function, "__name__") else ""
+    write = (
+        f": write `def {code.co_name}(told)`" if isinstance(code, CodeType) and hasattr(function, "__name__") else ""
+    )
     raise BadRequest(
         f"{call}: function={describe(function)} is {kind}, which would not run where a report is made; {_PLAIN_ASKED}"
         f"{write}"
     )
 
 
-def run_later(given: Awaitable[object], who: str) -> str:
-    """Return what is told of a function that has returned something to await, of which Python is to say no more."""
+def runs_later(given: object) -> bool:
+    """Return whether what a function has returned is its work, which nothing does where a report is made."""
+    return inspect.isawaitable(given) or inspect.isgenerator(given)
+
+
+def run_later(given: object, who: str) -> str:
+    """Return what is told of a function that has returned such a thing, of which Python is to say no more."""
     if isinstance(given, CoroutineType):
         given.close()
     return f"{who}, returned a {type(given).__name__}, which nothing runs where a report is made; {_PLAIN_ASKED}"
 
 
 def _gives_constants(code: CodeType) -> bool:
-    """Say whether a function surely returns nothing to await: a constant, mostly None, wherever it returns."""
+    """Say whether a function surely returns nothing to await: a constant, mostly None, wherever it returns.
+
+    One that calls what ends the job may never return.
+    """
+    if _ENDS.intersection(code.co_names):
+        return False
     before, found = None, False
     for step in dis.get_instructions(code):
         if step.opname == "RETURN_VALUE":

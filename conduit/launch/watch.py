@@ -295,7 +295,10 @@ class Watch:
     def _run(self) -> None:
         while not self._over.wait(TURN_S):
             for source, data in self._processes.heard():
-                kind, number, *rest = pickle.loads(data)
+                try:
+                    kind, number, *rest = pickle.loads(data)
+                except Exception:  # of a class that this process has not; who said so is told not to have said
+                    continue
                 getattr(self, f"_on_{kind}")(source, number, *rest)
             if time.monotonic() > self._abort_at and self.end is not None:
                 self._abort(self.end.status)

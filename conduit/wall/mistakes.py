@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
-from typing import TYPE_CHECKING
 
 from conduit.errors import ConduitError
 from conduit.words import plain
-
-if TYPE_CHECKING:
-    from conduit.wall.port import WallPort
 
 _PLAIN = (
     "take", "acquire", "send_request", "send_reply", "begin_allgather", "begin_serving", "slot_number", "slot_holders",
@@ -38,13 +34,14 @@ def refuse_not_plain(cls: type) -> None:
         )
 
 
-def wrong(port: WallPort, method: str, found: object, wanted: str) -> ConduitError:
+def wrong(rank: int, port: object, method: str, found: object, wanted: str) -> ConduitError:
     """Return what is wrong with what a method of a port has returned.
 
     Args:
-        port: the rank's.
+        rank: whose it is.
+        port: the port.
         method: its name, with parentheses behind where that is about what the returned function gives.
         found: what it returned.
         wanted: what to return.
     """
-    return ConduitError(f"rank {port.rank}, {type(port).__name__}.{method} returned {plain(found)}; return {wanted}")
+    return ConduitError(f"rank {rank}, {type(port).__name__}.{method} returned {plain(found)}; return {wanted}")

@@ -179,7 +179,7 @@ class WallPort(Port):
         await self._enter()
         over = self.begin_serving()
         if not callable(over):
-            raise wrong(self, "begin_serving", over, "a function that tells whether the job is over")
+            raise wrong(self.rank, self, "begin_serving", over, "a function that tells whether the job is over")
         await self._wait(WallWait(self.clock, over, "the other ranks to return", kind=Awaited.RETURN))
 
     async def allgather(self, data: bytes) -> Sequence[bytes]:
@@ -190,7 +190,11 @@ class WallPort(Port):
             result = self.begin_allgather(data)
             if not callable(result):
                 raise wrong(
-                    self, "begin_allgather", result, "a function that gives the bytes of all ranks, None until then"
+                    self.rank,
+                    self,
+                    "begin_allgather",
+                    result,
+                    "a function that gives the bytes of all ranks, None until then",
                 )
             await self._wait(
                 WallWait(self.clock, lambda: result() is not None, "every rank to come to attach", kind=Awaited.ATTACH)
@@ -207,7 +211,7 @@ class WallPort(Port):
         tables = result()
         if not isinstance(tables, Sequence) or len(tables) != self.network.setup.ranks:
             wanted = f"the bytes of all {self.network.setup.ranks} ranks, by rank"
-            raise wrong(self, "begin_allgather(...)", tables, wanted)
+            raise wrong(self.rank, self, "begin_allgather(...)", tables, wanted)
         return tables
 
     async def request(self, dest: int, message: Message) -> None:
@@ -235,7 +239,7 @@ class WallPort(Port):
         """Wait until what a request to `dest` was sent from may be reused."""
         if not callable(posted):
             wanted = "None, or a function that tells whether its source may be reused"
-            raise wrong(self, "send_request", posted, wanted)
+            raise wrong(self.rank, self, "send_request", posted, wanted)
         if not posted():
             await self._wait(
                 WallWait(
@@ -360,7 +364,11 @@ class WallPort(Port):
                 foreign = message.source != self.rank
                 reply = core.deliver(message)
             except Exception as error:
-                self.fail(error if isinstance(message, Message) else wrong(self, "take", message, "a Message, or None"))
+                self.fail(
+                    error
+                    if isinstance(message, Message)
+                    else wrong(self.rank, self, "take", message, "a Message, or None")
+                )
                 return
             if reply is not None:
                 self.send_reply(message, reply)

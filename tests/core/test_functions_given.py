@@ -158,6 +158,18 @@ def test_an_ordinary_function_that_gives_nothing_to_await_is_refused_at_once(reg
     ]
 
 
+def test_an_exit_function_that_ends_the_job_need_give_nothing():
+    async def main(ep):
+        def stop():
+            ep.exit(3)
+
+        ep.on_exit(stop)
+
+    with pytest.raises(SystemExit) as ended:
+        conduit.run(main, ranks=2, conduit="loggp")
+    assert ended.value.code == 3
+
+
 @pytest.mark.parametrize("function", [lambda: None, _Tidies(), functools.partial(_gives_a_constant, 2)])
 def test_what_has_no_name_and_gives_nothing_to_await_is_refused_at_once(function):
     async def main(ep):

@@ -278,3 +278,28 @@ def test_ctrl_c_ends_in_what_is_to_be_done_and_tells_nothing_twice(shell, how, e
         still = "interrupted: the ranks are still where the report above has them"
         assert lines[5:7] == ["the job goes on waiting", still]
         assert "where the ranks were" not in done.err
+
+
+CLUES = """
+class Mine:
+    def __init__(self, rank):
+        self.kept = lambda: rank
+
+    def advice(self, rank, waits, others):
+        return f"rank {rank}: told by {sorted(others)}"
+
+
+async def main(ep):
+    ep.on_report(lambda told: told.clue(Mine(ep.rank)))
+    await ep.block_until(lambda: False)
+"""
+
+
+def test_a_clue_that_cannot_come_along_loses_no_report(run_program):
+    """Pickle does not carry it from rank 1 to rank 0, whose own stays where it is."""
+    done = run_program(CLUES, ranks=2, options=("--stall-limit", "2"))
+    assert done.status == 1
+    assert "\nranks 0-1, each: " in done.err
+    assert "\nrank 0: told by [0]\n" in done.err
+    assert "Traceback" not in done.err
+    assert "does not answer" not in done.err

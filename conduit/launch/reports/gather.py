@@ -22,6 +22,7 @@ from conduit.launch import tasks
 from conduit.launch.life import LIFE, Life, Rank, Stage
 from conduit.launch.polls import polls_of
 from conduit.launch.reports.clocks import looks_at_time
+from conduit.launch.reports.clues import CarriedClue
 from conduit.launch.reports.computing import on_loops
 from conduit.launch.reports.folders import is_between, is_library, is_made, is_own
 from conduit.launch.reports.not_called import compares_methods
@@ -214,7 +215,7 @@ def _rank(
         told.noted,
         told.awaited,
         tuple(told.wanted),
-        tuple(told.clues),
+        tuple(map(CarriedClue.of, told.clues)),
     )
     if of_rank.running and not of_rank.may_poll and any(task.call == OF_TRIO for task in found):
         return attrs.evolve(of_rank, advice=(*of_rank.advice, _to_poll(own)))

@@ -6,8 +6,9 @@ import json
 
 import attrs
 
-from conduit.contract import Clue, LayerHold, Participation
+from conduit.contract import LayerHold, Participation
 from conduit.core import written
+from conduit.launch.reports.clues import CarriedClue
 
 OF_TRIO = "a wait of Trio's own"
 """What a task does that waits in no call of this package, and so does not poll: `TaskRecord.call`."""
@@ -166,7 +167,7 @@ class RankRecord:
     noted: int = 0
     awaited: int = 0
     wants: tuple[str, ...] = ()
-    clues: tuple[Clue, ...] = ()
+    clues: tuple[CarriedClue, ...] = ()
 
     @property
     def may_poll(self) -> bool:

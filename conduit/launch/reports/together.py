@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 
 import attrs
 
-from conduit.contract import Awaited, Clue, Participation
+from conduit.contract import Awaited, Participation
 from conduit.core import written
+from conduit.launch.reports.clues import CarriedClue
 from conduit.launch.reports.graph import pattern
 from conduit.launch.reports.records import HeldRecord, RankRecord, SourceLine, TaskRecord, WaitRecord
 from conduit.launch.reports.words import common, named
@@ -121,15 +122,14 @@ def _unequal(ranks: Sequence[RankRecord]) -> list[str]:
 def concluded(ranks: Sequence[RankRecord]) -> list[str]:
     """Return what is to be done about what the clues of ranks mean beside one another."""
     waits = {rank.rank: [task.wait for task in rank.tasks if task.wait is not None] for rank in ranks}
-    clues: dict[type, dict[int, Clue]] = {}
+    clues: dict[str, dict[int, CarriedClue]] = {}
     for rank in ranks:
         for clue in rank.clues:
-            clues.setdefault(type(clue), {})[rank.rank] = clue
-    texts = (
-        clue.advice(rank, lambda each: waits.get(each, []), alike)
-        for alike in clues.values()
-        for rank, clue in alike.items()
-    )
+            clues.setdefault(clue.kind, {})[rank.rank] = clue
+    texts = []
+    for alike in clues.values():
+        others = {rank: carried.clue for rank, carried in alike.items() if carried.clue is not None}
+        texts += [carried.advice(rank, lambda each: waits.get(each, []), others) for rank, carried in alike.items()]
     return [text for text in texts if text]
 
 
