@@ -264,7 +264,7 @@ def _check_needs(program: Program, options: BenchmarkOptions, spec: Spec, parame
         raise BadRequest(f"--ranks {ranks} is too few for {program.name}; give at least {program.fewest_ranks}")
     if spec.rank_kind is RankKind.PROCESS:
         return  # their launcher places them
-    spec.cls.placement(spec.options, ranks, options.ranks_per_host)
+    spec.placement(ranks, options.ranks_per_host)
 
 
 def _run(

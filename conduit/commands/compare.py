@@ -34,6 +34,7 @@ from conduit.seeing.comparison import (
     ratio_pictures,
     results_of,
 )
+from conduit.seeing.comparison.differences import unknown_in
 from conduit.seeing.comparison.pages import most_changed, summary
 from conduit.seeing.comparison.results import cut_short, from_json
 from conduit.seeing.pictures import Picture, check_drawing, draw
@@ -360,6 +361,7 @@ def _differ(files: tuple[Path, Path], out: Path | None) -> int:
     """Show what two files of results have in common, and draw it if a folder is named."""
     first, second = (results_of("diff", path) for path in files)
     found, alone = differences(first, second)
+    unknown = unknown_in(first, second)
     if out is not None:
         check_drawing("--out")
     console = make_console()
@@ -368,13 +370,13 @@ def _differ(files: tuple[Path, Path], out: Path | None) -> int:
         print_table(console, grid(titles, map(_cells, shown), right=range(2, 6)))
         if len(shown) < sum(each.before != each.after for each in found):
             print_text(console, f"Above are the {len(shown)} that differ most; --out FOLDER writes a page with all.")
-    print_text(console, summary(found, alone))
+    print_text(console, summary(found, alone, unknown))
     if missing := cut_short([*first, *second]):
         print_text(console, missing)
     if out is not None:
         made = _drawn(ratio_pictures(found), _folder(out))
         names = (str(files[0]), str(files[1]))
-        _save(out / "diff.html", difference_page(found, alone, made, names, missing).encode())
+        _save(out / "diff.html", difference_page(found, alone, made, names, missing, unknown).encode())
         print_text(console, f"wrote {out / 'diff.html'} and {_count(made)}")
     return 0
 

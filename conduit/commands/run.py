@@ -442,7 +442,7 @@ def _in_processes(
     if outcome.status or not outcome.results:
         status = outcome.status or int(not outcome.explained)
         if outcome.failed:
-            raise ProgramFailed(f"exit with status {status}", status)
+            raise ProgramFailed(outcome.failure or f"exit with status {status}", status)
         raise _ExitOfProcesses(status, outcome.last_words)
     ran: Ran = pickle.loads(outcome.results[0])
     return ran

@@ -30,7 +30,7 @@ def placed(spec: Spec, ranks: int | None, ranks_per_host: int | None) -> tuple[i
     Raises:
         BadRequest: they do not fit.
     """
-    return spec.cls.placement(spec.options, 2 if ranks is None else ranks, ranks_per_host)
+    return spec.placement(2 if ranks is None else ranks, ranks_per_host)
 
 
 class TaskJob:

@@ -126,6 +126,19 @@ class Spec:
         """What calls of a vendor's libraries cost beside that, by their names."""
         return self.cls.library_costs(self.options)
 
+    def placement(self, ranks: int, ranks_per_host: int | None) -> tuple[int, ...]:
+        """Return the host of every rank, as `Conduit.placement`.
+
+        Raises:
+            BadRequest: it does not fit; the text says on which network, of several under one name too.
+        """
+        try:
+            return self.cls.placement(self.options, ranks, ranks_per_host)
+        except BadRequest as error:
+            if not self.chosen:
+                raise
+            raise BadRequest(str(error).replace(f"on {self.name!r}", f"on '{self.name}:{self.chosen}'", 1)) from None
+
     def larger_segment(self, segment: int) -> str:
         """What to do for a segment of that size, over the network's largest; "" where nothing helps."""
         return self.cls.larger_segment(self.options, segment)

@@ -93,6 +93,12 @@ class Outcome:
     last_words: str = ""
 
     @property
+    def failure(self) -> str:
+        """The error that has ended the job, in a line, "" where no rank has told one."""
+        first = next(iter(self.said.splitlines()), "")
+        return f"{self.kind}: {first}" if first else self.kind
+
+    @property
     def failed(self) -> bool:
         """Whether the program or its processes have failed: the call was not wrong, and no end was asked for."""
         if self.kind:

@@ -323,6 +323,14 @@ WRONG = [
         "ranks=513 does not fit on 't3e', with room for 1 rank on each of 512 hosts; use at most 512",
     ),
     (["--conduit", "loggp", "--ranks", "100000000"], "ranks=100000000 is more than a simulation can have; use at most"),
+    (
+        ["--conduit", "mpi:library=sunmpi", "--ranks", "193"],
+        "ranks=193 does not fit on 'mpi:library=sunmpi', with room for 24 ranks on each of 8 hosts; use at most 192",
+    ),
+    (
+        ["--conduit", "mpi:library=sunmpi", "--ranks-per-host", "25"],
+        "ranks_per_host=25 does not fit 2 ranks on 'mpi:library=sunmpi'; the smallest that does is 1, the largest 24",
+    ),
     (["--conduit", "sci:torus=1x2", "--conduit", "loggp", "--ranks", "9"], "ranks=9 does not fit on 'sci'"),
     (["--conduit", "loggp", "--conduit", "sci:torus=1x2", "--ranks", "9"], "ranks=9 does not fit on 'sci'"),
     (["--iterations", "0"], "--iterations 0 is too small; it must be at least 1"),

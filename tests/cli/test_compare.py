@@ -10,7 +10,7 @@ import pytest
 from conduit.benchmarks.progress import Progress
 from conduit.commands.cli import call
 from conduit.seeing.comparison import differences, pictures, results_of
-from conduit.seeing.comparison.results import from_json
+from conduit.seeing.comparison.results import from_json, read_results
 
 SMALL = ("--max-size", "64", "--sections", "AB", "--iterations", "2")
 
@@ -270,6 +270,39 @@ def test_several_conduits_are_compared_on_other_numbers_of_ranks():
     found, alone = differences(first, second)
     assert [(each.label, each.ratio) for each in found] == [("sci, 2 to 4 ranks", 2.0), ("t3e", 2.0)]
     assert alone == 0
+
+
+BOUNDS = [
+    {"section": "B", "operation": "L", "bytes": 0, "microseconds": 0.0, "mb_per_s": None, "unknown": True},
+    {"section": "B", "operation": "g", "bytes": 0, "microseconds": 6.42, "mb_per_s": None, "bound": "at most"},
+    {"section": "B", "operation": "o_s", "bytes": 0, "microseconds": 1.5, "mb_per_s": None},
+]
+
+
+@pytest.fixture
+def bounds(tmp_path):
+    """Give a file of results of which one is a bound, and one unknown."""
+    result = {"program": "testlogp", "conduit": "mpi:library=mpi4py", "ranks": 2, "clock": "wall", "records": BOUNDS}
+    path = tmp_path / "bounds.json"
+    path.write_text(json.dumps(result))
+    return path
+
+
+def test_what_is_unknown_and_what_is_a_bound_is_said_everywhere(command, bounds, tmp_path):
+    (result,) = read_results(bounds)
+    frame = result.to_frame()
+    assert frame["bound"].tolist() == ["unknown", "at most", ""]
+    assert frame["microseconds"].isna().tolist() == [True, False, False]
+    (picture,) = pictures([result])
+    assert picture.panels[0].values == ((None, 6.42, 1.5),)
+    assert picture.panels[0].bounds == (("unknown", "at most", ""),)
+    out = command("compare", "--from", str(bounds), "--out", str(tmp_path / "out"))
+    assert out.status == 0
+    page = (tmp_path / "out" / "compare.html").read_text()
+    assert "<td>unknown</td>" in page
+    assert "≤ 6.42</td>" in page
+    told = command("compare", "--diff", str(bounds), str(bounds)).out
+    assert told == "Of 2 figures in both, 2 are the same, 0 larger, 0 smaller. 1 is unknown in one of them or both.\n"
 
 
 def test_the_same_file_twice_differs_in_nothing(command, tmp_path):

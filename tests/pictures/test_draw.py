@@ -201,6 +201,18 @@ def test_spread_of_several_runs():
     assert ends == [(2.0, 9.0), (4.0, 5.0)]
 
 
+def test_bars_of_bounds_and_of_what_is_unknown_say_so():
+    bounds = (("at most", ""), ("", "unknown"))
+    with figure(attrs.evolve(PICTURE, panels=(attrs.evolve(BARS, bounds=bounds),))) as drawn:
+        (axes,) = drawn.axes
+        texts = {text.get_text(): text.xy for text in axes.texts}
+        assert list(texts) == ["≤ 1", "2.5", "3", "unknown"]
+        x, y = texts["unknown"]
+        bottom, top = axes.get_ylim()
+        assert x == 0
+        assert top < y < bottom
+
+
 def test_letters_of_marks():
     assert [letter(number) for number in (0, 25, 26, 27, 52, 701, 702)] == ["a", "z", "aa", "ab", "ba", "zz", "aaa"]
 

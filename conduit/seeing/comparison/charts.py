@@ -63,7 +63,7 @@ def quantity(name: str, row: Row) -> float | None:
         return row.mb_per_s
     if name == "messages":
         return 1e6 / row.microseconds if row.microseconds > 0 else None
-    return row.microseconds
+    return row.known
 
 
 def _spread(name: str, row: Row) -> tuple[float, float] | None:
@@ -136,6 +136,7 @@ def _bars(
         names=names,
         values=tuple(tuple(None if row is None else quantity(view.quantity, row) for row in each) for each in rows),
         spread=tuple(tuple(None if row is None else _spread(view.quantity, row) for row in each) for each in rows),
+        bounds=tuple(tuple("" if row is None else row.bound for row in each) for each in rows),
     )
     return Picture(
         name=file_name(program, view.title), title=f"{program}: {view.title}", panels=(panel,), groups=groups

@@ -8,7 +8,7 @@ import attrs
 
 from conduit.errors import BadRequest
 from conduit.seeing.comparison.charts import SIZES, file_name
-from conduit.seeing.comparison.results import BenchmarkResult, Row
+from conduit.seeing.comparison.results import UNKNOWN, BenchmarkResult, Row
 from conduit.seeing.pictures import BarPanel, Curve, LinePanel, Picture
 
 _PANELS = 4
@@ -68,7 +68,7 @@ def differences(first: Sequence[BenchmarkResult], second: Sequence[BenchmarkResu
                 before=row.microseconds, after=after[key].microseconds,
             )
             for key, row in before.items()
-            if key in after and row.microseconds > 0
+            if key in after and row.known and after[key].known is not None
         ]  # fmt: skip
     if not found:
         raise BadRequest(
@@ -76,6 +76,15 @@ def differences(first: Sequence[BenchmarkResult], second: Sequence[BenchmarkResu
             "the same benchmark"
         )
     return found, alone
+
+
+def unknown_in(first: Sequence[BenchmarkResult], second: Sequence[BenchmarkResult]) -> int:
+    """Return how many blocks that two files have in common have no figure in one of them or both."""
+    count = 0
+    for one, other in _pairs(first, second):
+        before, after = _keyed(one), _keyed(other)
+        count += sum(UNKNOWN in (row.bound, after[key].bound) for key, row in before.items() if key in after)
+    return count
 
 
 def _contents(results: Sequence[BenchmarkResult]) -> str:

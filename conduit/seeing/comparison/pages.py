@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from conduit.seeing.comparison.differences import Difference
-from conduit.seeing.comparison.results import BenchmarkResult, cut_short, labelled
+from conduit.seeing.comparison.results import BenchmarkResult, Row, cut_short, labelled
 from conduit.seeing.pictures import Page, Picture
 from conduit.words import many, value_text
 
@@ -59,9 +59,14 @@ def _figures(page: Page, results: Sequence[BenchmarkResult]) -> None:
         label = result.label
         for row in result.rows:
             ends = (row.least, row.most) if spread else ()
-            rows.append((label, row.operation, row.nbytes, row.microseconds, *ends, row.mb_per_s))
+            rows.append((label, row.operation, row.nbytes, _figure(row), *ends, row.mb_per_s))
     titles = ("conduit", "operation", "bytes", "µs", *(("least µs", "most µs") if spread else ()), "MB/s")
     page.table(titles, rows, folded=f"All figures ({len(rows)})")
+
+
+def _figure(row: Row) -> object:
+    """Return the microseconds of a row as a table has them."""
+    return row.bound if row.known is None else f"≤ {row.microseconds}" if row.bound else row.microseconds
 
 
 def _options(page: Page, results: Sequence[BenchmarkResult]) -> None:
@@ -85,6 +90,7 @@ def difference_page(
     made: Sequence[tuple[Picture, bytes]],
     files: tuple[str, str],
     missing: str = "",
+    unknown: int = 0,
 ) -> str:
     """Return the page of two files' ratios.
 
@@ -94,9 +100,10 @@ def difference_page(
         made: the pictures and their SVG.
         files: names of the files.
         missing: what they lack for an interruption, in a sentence.
+        unknown: how many blocks have no figure in one or both.
     """
     page = Page("conduit compare --diff")
-    page.text(f"First {files[0]}, second {files[1]}. {summary(found, alone)}{missing and f' {missing}'}")
+    page.text(f"First {files[0]}, second {files[1]}. {summary(found, alone, unknown)}{missing and f' {missing}'}")
     for picture, svg in made:
         page.picture(svg, picture.title)
     page.heading("What differs most")
@@ -116,15 +123,22 @@ def most_changed(found: Sequence[Difference]) -> list[Difference]:
     return sorted(changed, key=lambda each: -max(each.ratio, 1 / each.ratio if each.ratio else float("inf")))[:_MOST]
 
 
-def summary(found: Sequence[Difference], alone: int) -> str:
-    """Say in a sentence or two how two files differ."""
+def summary(found: Sequence[Difference], alone: int, unknown: int = 0) -> str:
+    """Say in some sentences how two files differ.
+
+    Args:
+        found: what is in both.
+        alone: how many blocks only one has.
+        unknown: how many have no figure in one or both.
+    """
     same = sum(each.before == each.after for each in found)
     slower = sum(each.after > each.before for each in found)
     text = (
         f"Of {many(len(found), 'figure')} in both, {same} {_is(same)} the same, {slower} larger, "
         f"{len(found) - same - slower} smaller."
     )
-    return text + (f" {alone} {_is(alone)} in one file alone." if alone else "")
+    text += f" {alone} {_is(alone)} in one file alone." if alone else ""
+    return text + (f" {unknown} {_is(unknown)} unknown in one of them or both." if unknown else "")
 
 
 def _is(count: int) -> str:

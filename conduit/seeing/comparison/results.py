@@ -13,6 +13,8 @@ from conduit.errors import BadRequest
 from conduit.seeing.pictures import ShownList, Table, shown
 from conduit.words import many
 
+UNKNOWN = "unknown"
+"""The bound of a figure that cannot be told."""
 _REMEDY = "give a file that --json of a benchmark or of conduit run has written"
 
 
@@ -27,6 +29,7 @@ class Row:
         microseconds: of one iteration, of several runs the median.
         mb_per_s: 2**20 bytes per second, None where that means nothing.
         least, most: microseconds in the fastest and the slowest of several runs, None for one run.
+        bound: "at most" where the figure is an upper bound, "unknown" where it cannot be told; else "".
     """
 
     section: str
@@ -36,6 +39,12 @@ class Row:
     mb_per_s: float | None
     least: float | None = None
     most: float | None = None
+    bound: str = ""
+
+    @property
+    def known(self) -> float | None:
+        """The microseconds, None where they cannot be told."""
+        return None if self.bound == UNKNOWN else self.microseconds
 
 
 @attrs.frozen(kw_only=True)
@@ -79,6 +88,8 @@ class BenchmarkResult:
     def to_frame(self) -> Any:
         """Return a `pandas.DataFrame` with a row for each timed block.
 
+        Where a figure is no more than a bound, or unknown, a column `bound` says so, and an unknown one is NaN.
+
         Raises:
             ConduitError: pandas is not installed.
         """
@@ -91,8 +102,13 @@ class BenchmarkResult:
         return shown(title, self._table().html(), options.html(folded="Options of the conduit"))
 
     def _table(self) -> Table:
-        titles = ("section", "operation", "bytes", "microseconds", "mb_per_s", "least_us", "most_us")
-        rows = [attrs.astuple(row) for row in self.rows]
+        titles = ("section", "operation", "bytes", "microseconds", "mb_per_s", "least_us", "most_us", "bound")
+        rows = [
+            (row.section, row.operation, row.nbytes, row.known, row.mb_per_s, row.least, row.most, row.bound)
+            for row in self.rows
+        ]
+        if not any(row.bound for row in self.rows):
+            return Table(titles[:-1], tuple(row[:-1] for row in rows))
         return Table(titles, tuple(rows))
 
 
@@ -174,6 +190,7 @@ def _row(record: Mapping[str, Any]) -> Row:
         mb_per_s=None if rate is None else float(rate),
         least=None if least is None else float(least),
         most=None if most is None else float(most),
+        bound=UNKNOWN if record.get("unknown") else str(record.get("bound", "")),
     )
 
 

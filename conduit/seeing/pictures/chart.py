@@ -82,6 +82,7 @@ class BarPanel:
         names: what the bars are of, from the top.
         values: for each group, one for each name; None where there is no bar.
         spread: likewise the least and the most of several runs, or none.
+        bounds: likewise "at most" of a value that is an upper bound, "unknown" where there is none, "" of others.
     """
 
     title: str = ""
@@ -89,6 +90,7 @@ class BarPanel:
     names: tuple[str, ...]
     values: tuple[tuple[float | None, ...], ...]
     spread: tuple[tuple[tuple[float, float] | None, ...], ...] = ()
+    bounds: tuple[tuple[str, ...], ...] = ()
 
 
 @attrs.frozen(kw_only=True)

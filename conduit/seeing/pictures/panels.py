@@ -160,24 +160,32 @@ def draw_bars(axes: Axes, panel: BarPanel, title: str) -> None:
     thick = 0.8 / max(groups, 1)
     for group, values in enumerate(panel.values):
         spread = panel.spread[group] if panel.spread else (None,) * len(values)
-        for row, (value, ends) in enumerate(zip(values, spread, strict=True)):
-            if value is None:
-                continue
+        bounds = panel.bounds[group] if panel.bounds else ("",) * len(values)
+        for row, (value, ends, bound) in enumerate(zip(values, spread, bounds, strict=True)):
             place = row - 0.4 + thick * (group + 0.5)
+            if value is None:
+                if bound:
+                    axes.barh(place, 0.0, thick * 0.92, **bar(group))  # so that there is room for it
+                    _beside(axes, bound, 0.0, place)
+                continue
             axes.barh(place, value, thick * 0.92, **bar(group))
             if ends is not None:
                 axes.errorbar(value, place, xerr=([value - ends[0]], [ends[1] - value]), color="black", capsize=2.5)
             text = _number(value) if value >= 1000 else f"{value:.4g}"
-            axes.annotate(
-                text, (max(value, ends[1] if ends else value), place), xytext=(4, 0),
-                textcoords="offset points", va="center", fontsize=7.5,
-            )  # fmt: skip
+            _beside(axes, f"≤ {text}" if bound else text, max(value, ends[1] if ends else value), place)
     axes.set_yticks(range(len(panel.names)), [textwrap.fill(name, 34) for name in panel.names])
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
     axes.margins(x=0.2)
     axes.set_xlim(left=0, right=None if any(value for row in panel.values for value in row) else 1)
     axes.set_xlabel(panel.x_label)
+
+
+def _beside(axes: Axes, text: str, end: float, place: float) -> None:
+    """Write beside a bar."""
+    axes.annotate(
+        text, (end, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=7.5,
+    )  # fmt: skip
 
 
 def draw_strips(axes: Axes, panel: StripPanel, title: str) -> None:
