@@ -1,6 +1,7 @@
 """The benchmarks of MPI libraries: what they measure, show and refuse."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -10,6 +11,7 @@ from conduit.benchmarks import execute
 from conduits.mpi import MPI
 from conduits.mpi.collectives.algorithms import named
 from conduits.mpi.commands import bandwidth, coll, logp, pingpong, traffic
+from conduits.mpi.commands.logp import LogpMeasurement, LogpProbe, _notes, _records
 from conduits.mpi.commands.options import MpiOptions
 from conduits.mpi.commands.patterns import PATTERNS
 
@@ -252,3 +254,27 @@ def test_pictures_show_each_operation_once(tmp_path, module, options, apart):
     assert sorted([*shown, *apart]) == sorted({record["operation"] for record in run["records"]})
     titles = [view["title"] for view in run["views"]]
     assert len(set(titles)) == len(titles)
+
+
+@pytest.mark.parametrize(("simulated", "figure"), [(True, 13.0), (False, 1.0)])
+def test_in_real_time_one_disturbed_round_trip_does_not_count(simulated, figure):
+    """What stands for several times is their mean in virtual time, else their lower quartile."""
+    probe = LogpProbe(SimpleNamespace(simulated=simulated), None, 1, 4, 0)
+    assert probe._typical([1.0, 2.0, 1.0, 48.0]) == figure
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_difference_below_nothing_is_unknown_in_real_time(exact):
+    parameters = SimpleNamespace(iterations=10, max_size=64, sections="B")
+    timings = {nbytes: LogpMeasurement(3e-6, 2e-6, 2e-6) for nbytes in (0, 1, 64)}
+    found = {each.operation: each for each in _records(parameters, [0, 1, 64], timings, 1e-6, exact=exact)}
+    assert found["L of parameterized LogP"].microseconds == pytest.approx(0.5)
+    latency = found["L"]
+    if exact:
+        assert (latency.unknown, latency.microseconds) == ("", pytest.approx(-2.5))
+    else:
+        assert latency.microseconds == 0
+        assert latency.unknown == "the times that it is the difference of are as long as one another here"
+    assert not any(each.unknown for name, each in found.items() if name != "L")
+    notes = [] if exact else ["unknown: L, for the times that it is the difference of are as long as one another here"]
+    assert list(_notes(list(found.values()))) == notes
