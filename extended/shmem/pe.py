@@ -67,7 +67,7 @@ class PE(Sealed, ShmemConstants, Waits, ShmemAtomics, ShmemCollectives, ShmemLoc
             "leave it out: the job begins before main and ends when all have returned",
         ),
         "COMM_WORLD": "write `pe.my_pe()` and `pe.n_pes()`; the team of all PEs is `pe.TEAM_WORLD`",
-        "barrier": "write `await pe.barrier_all()`",
+        "barrier": "write `await pe.barrier_all()`, of a team `await pe.quiet()` and `await pe.sync(team)`",
         "wait": "write `await pe.wait_until(a[i:i+1], pe.CMP_NE, value)`",
         **{
             op: f"write `await pe.{op}_reduce(target, source)`"

@@ -219,7 +219,9 @@ LINES = {
         "PE has no g; write `await pe.get(target, a[i:i+1], dest)`, into an array of one element, or `await "
         "pe.atomic_fetch(a[i:i+1], dest)`"
     ),
-    SHMEM + "await pe.barrier()": "PE has no barrier; write `await pe.barrier_all()`",
+    SHMEM + "await pe.barrier()": (
+        "PE has no barrier; write `await pe.barrier_all()`, of a team `await pe.quiet()` and `await pe.sync(team)`"
+    ),
     SHMEM + "from extended import shmem; shmem.my_pe()": (
         "extended.shmem has no my_pe, but what main is called with has: `async def main(pe)`, then `pe.my_pe()`"
     ),

@@ -10,7 +10,7 @@ With RTT(m) the time of m bytes out and none back:
 
 and of the classical model L' = L + g(1) - o_s(1) - o_r(1), o = (o_s(1) + o_r(1)) / 2, g' = g(1) and, of the largest m,
 G = g(m) / m.  In virtual time a figure is the mean of its times.  In real time, where other programs have the processor
-now and then, it is their lower quartile, of floods the shortest, and a difference below 0 is unknown.  Source: the method
+now and then, it is their lower quartile, of floods the shortest; a difference below 0 is unknown.  Source: the method
 of Kielmann and others, as the papers on Sun Fire Link use it.
 """
 
@@ -43,7 +43,7 @@ FLOODS = 5
 IDLE = 1.2  # round trips from a request to the receive of its reply
 SLICE = 5e-6  # seconds that a rank which waits for a time computes between two polls
 BY_SIZE = ("RTT(m)", "o_s(m)", "o_r(m)", "g(m)")
-NOISE = "the times that it is the difference of are as long as one another here"
+NOISE = "the times whose difference it is lie no further apart than other programs move them"
 """Why a parameter cannot be told."""
 VIEWS = (
     View("Messages by size", "time", BY_SIZE, "A"),

@@ -274,7 +274,11 @@ def test_a_difference_below_nothing_is_unknown_in_real_time(exact):
         assert (latency.unknown, latency.microseconds) == ("", pytest.approx(-2.5))
     else:
         assert latency.microseconds == 0
-        assert latency.unknown == "the times that it is the difference of are as long as one another here"
+        assert latency.unknown == "the times whose difference it is lie no further apart than other programs move them"
     assert not any(each.unknown for name, each in found.items() if name != "L")
-    notes = [] if exact else ["unknown: L, for the times that it is the difference of are as long as one another here"]
+    notes = (
+        []
+        if exact
+        else ["unknown: L, for the times whose difference it is lie no further apart than other programs move them"]
+    )
     assert list(_notes(list(found.values()))) == notes
