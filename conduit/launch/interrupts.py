@@ -63,6 +63,23 @@ def interruptible() -> Iterator[None]:
             signal.signal(signal.SIGINT, previous)
 
 
+@contextmanager
+def ending_at_once() -> Iterator[None]:
+    """Let Ctrl-C end this process at once, where what runs inside waits for other processes and may never look at it.
+
+    Python would wait for the call in C to return, which it does not once one of them has gone.
+    """
+    mine = threading.current_thread() is threading.main_thread()
+    if not mine or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 class Interrupted(Protocol):
     """What is asked of a job that Ctrl-C has come to."""
 

@@ -19,7 +19,7 @@ from conduit.launch import coming, output, reports, stall, terminal
 from conduit.launch.crossing import ProcessRecording
 from conduit.launch.errors import exit_status
 from conduit.launch.failing import failure_of
-from conduit.launch.interrupts import hear_no_more
+from conduit.launch.interrupts import ending_at_once, hear_no_more
 from conduit.launch.job import TaskJob
 from conduit.launch.life import Main
 from conduit.launch.messages import MessageRank
@@ -108,7 +108,8 @@ class ProcessJob:
                     "program too"
                 )
         coming.come()
-        with coming.awaited(apart=spec.cls.join_stops_threads(spec.options)):
+        alone = nullcontext() if output.is_framed() else ending_at_once()  # else who has started it ends it
+        with coming.awaited(apart=spec.cls.join_stops_threads(spec.options)), alone:
             processes = spec.cls.join(spec.options)
         output.speak(processes.rank)
         if ranks is not None and ranks != processes.size:

@@ -306,6 +306,49 @@ def test_the_command_is_interrupted(shell, number, status):
     assert "Traceback" not in done.err
 
 
+COMES_LATE = """
+import os
+import time
+
+import conduit
+
+
+async def main(ep):
+    await ep.attach()
+
+
+if os.environ.get("PMI_RANK", os.environ.get("PMIX_RANK")) == "1":
+    print("late", os.getpid(), flush=True)
+    time.sleep(600)
+print("first", os.getpid(), flush=True)
+if __name__ == "__main__":
+    conduit.run(main, conduit="mpi:library=mpi4py")
+"""
+
+
+def caught(number, which):
+    """Say whether a process has a handler of its own for a signal."""
+    with open(f"/proc/{number}/status") as status:
+        (mask,) = (line.split()[1] for line in status if line.startswith("SigCgt:"))
+    return bool(int(mask, 16) >> (which - 1) & 1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of handlers")
+def test_ctrl_c_while_a_process_waits_in_mpi_s_begin_ends_it(shell):
+    """MPI's own call would wait for ever for the process that has left."""
+    process = shell.launch(2, shell.file(COMES_LATE))
+    numbers = dict(process.stdout.readline().split() for _ in range(2))
+    until = time.time() + 30
+    while caught(int(numbers["first"]), signal.SIGINT):
+        assert time.time() < until
+        time.sleep(0.05)
+    for number in numbers.values():
+        os.kill(int(number), signal.SIGINT)
+    done = shell.end(process)
+    assert done.status != 0
+    assert done.ended < until
+
+
 PRESSED_LATE = """
 import atexit
 import signal
