@@ -72,8 +72,6 @@ def of_attribute(there: object, name: str, error: BaseException) -> str:
             "ep.rma is None on a network without native operations of its own, or with the option rma=am: write "
             "`await x.put(...)`, of `x = await Extended.attach(ep)`, which takes either"
         )
-    if there is None and _written(error).endswith(".trace"):
-        return "a result has a trace where it was asked for: write `conduit.run(..., trace=True)`"
     if there is None:
         return nothing(error, is_ours)
     if kind.__name__ == "NurseryManager":  # of Trio, not public there

@@ -533,16 +533,6 @@ def test_a_name_of_c_that_is_imported_is_told(tmp_path, line, told):
     assert done.stderr.splitlines()[-1] == told
 
 
-def test_a_trace_that_was_not_asked_for_is_told(tmp_path):
-    source = "import conduit\nasync def main(ep):\n    pass\nresult = conduit.run(main)\nresult.trace.svg()\n"
-    (tmp_path / "prog.py").write_text(source)
-    done = subprocess.run([sys.executable, "prog.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.stderr.splitlines()[-2:] == [
-        "AttributeError: 'NoneType' object has no attribute 'svg'",
-        "a result has a trace where it was asked for: write `conduit.run(..., trace=True)`",
-    ]
-
-
 @pytest.mark.parametrize("bound", ["8 * 256", "8 * n", "2048"])
 def test_a_segment_that_is_shorter_than_a_slice_of_it_is_told(tmp_path, bound):
     (tmp_path / "prog.py").write_text(f"n = 256\nasync def main(ep):\n    ep.segment[:{bound}].view('f8')\n")
