@@ -368,7 +368,7 @@ def _in_a_line(error: BaseException) -> str:
 def _exit_in_a_line(code: object) -> str:
     """Return the same of a `SystemExit`: with text, which Python prints, its status is 1."""
     if code is None or isinstance(code, int):
-        return f"exit with status {int(code or 0)}"
+        return f"exit with status {exit_status(SystemExit(code))}"
     first = next(iter(str(code).splitlines()), "")
     return f"exit with status 1: {first}" if first else "exit with status 1"
 

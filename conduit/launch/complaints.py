@@ -6,13 +6,13 @@ import sys
 from collections.abc import Callable, Sequence
 
 from conduit.launch import output, terminal
-from conduit.launch.errors import exit_status
+from conduit.launch.errors import exit_status, in_words
 from conduit.launch.process import after_error, ended_by
 from conduit.launch.raised import told_of
 
 
-def complain(text: str, error: BaseException, *, alike: bool = False) -> None:
-    """Print an error's text: of a rank as that which ends the job.
+def complain(text: str, error: BaseException, *, alike: bool = False) -> bool:
+    """Print an error's text: of a rank as that which ends the job; return whether this process has it shown.
 
     Where frames are read, who reads them shows what several ranks say alike once; elsewhere the lowest of them does.
 
@@ -24,12 +24,31 @@ def complain(text: str, error: BaseException, *, alike: bool = False) -> None:
     own = output.speech()
     if own is not None and own.framed:
         own.error(_final(text, error))
-        return
+        return True
     if own is not None and own.rank and alike:
-        return
+        return False
     after = "" if own is None or alike else after_error(told_of(error))
     if after is not None:
         sys.stderr.write(text + after)
+    return after is not None
+
+
+def complain_of_exit(notes: Sequence[str], error: SystemExit) -> None:
+    """Print who has ended a job by an exit; of what is there in the place of a status Python prints it at the end.
+
+    In the processes of several ranks it would do so in each: there it is printed as part of what is told once.
+
+    Args:
+        notes: lines on who has.
+        error: the exit; has a status alone where Python is to print nothing.
+    """
+    sys.stdout.flush()
+    own = output.speech()
+    within = own is not None and own.framed and in_words(error)
+    words = f"{error.code}\n" if within else ""
+    is_told = complain(terminal.shown("\n".join(notes)) + f"\n{words}", error)
+    if in_words(error) and (within or not is_told):
+        error.code = exit_status(error)
 
 
 def complain_of(command: str, error: BaseException, words: Callable[[str], str] = str) -> None:
@@ -47,9 +66,8 @@ def complain_of(command: str, error: BaseException, words: Callable[[str], str] 
 
 
 def _final(text: str, error: BaseException) -> output.FinalError:
-    """Return an error as it is told to who reads frames; of a status the system keeps 8 bits."""
+    """Return an error as it is told to who reads frames."""
     kind, said = told_of(error)
     if not isinstance(error, SystemExit):
         return output.FinalError(text, kind, said)
-    in_words = not (error.code is None or isinstance(error.code, int))
-    return output.FinalError(text, kind, said, exit_status(error) & 0xFF, said if in_words else "")
+    return output.FinalError(text, kind, said, exit_status(error), said if in_words(error) else "")

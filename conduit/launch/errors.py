@@ -52,6 +52,8 @@ def raise_error(
     interrupts = [entry for entry in end.errors if isinstance(entry[2], KeyboardInterrupt)]
     time, rank, error = (interrupts or sorted(end.errors, key=_decides))[0]
     if isinstance(error, SystemExit):
+        if isinstance(error.code, int):
+            error.code = exit_status(error)  # of 256 the system would make 0
         if exit_status(error) or unfinished(rank):
             who = f"rank {rank}" if rank >= 0 else "an event outside all ranks"
             error.add_note(f"{who} ended the job with status {exit_status(error)}{_left_at(error)}")
@@ -83,8 +85,15 @@ def _decides(entry: tuple[int, int, BaseException]) -> tuple[bool, int, int]:
 
 
 def exit_status(error: SystemExit) -> int:
-    """Return the status that a process ends with."""
-    return error.code if isinstance(error.code, int) else 0 if error.code is None else 1
+    """Return the status that a process ends with: the last 8 bits, as systems keep; no failure becomes 0, but 1."""
+    if isinstance(error.code, int):
+        return error.code & 0xFF or int(error.code != 0)
+    return 0 if error.code is None else 1
+
+
+def in_words(error: SystemExit) -> bool:
+    """Say whether something is in the place of a status, which Python prints at the end."""
+    return not (error.code is None or isinstance(error.code, int))
 
 
 def _left_at(error: SystemExit) -> str:

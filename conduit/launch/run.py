@@ -6,7 +6,6 @@ import functools
 import inspect
 import os
 import re
-import sys
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
@@ -23,9 +22,9 @@ from conduit.core.checked_call import CURRENT
 from conduit.core.endpoint import Endpoint
 from conduit.core.handlers import describe
 from conduit.errors import BadRequest, ConduitError, ConduitWarning
-from conduit.launch import mpi4py_world, output, terminal, uncalled
+from conduit.launch import mpi4py_world, output, uncalled
 from conduit.launch.begun_inside import check_place, check_trio
-from conduit.launch.complaints import complain
+from conduit.launch.complaints import complain_of_exit
 from conduit.launch.hanging_log import logged_in_script
 from conduit.launch.keywords import named
 from conduit.launch.kinds import Job, kind_of_job
@@ -299,9 +298,7 @@ def _tell_exit(error: SystemExit) -> None:
     """Say which rank has ended the job, and where; with status 0 only where that has broken off the work of others."""
     notes = getattr(error, "__notes__", ())
     if notes:
-        sys.stdout.flush()
-        lines = "\n".join(notes)
-        complain(f"{terminal.shown(lines)}\n", error)
+        complain_of_exit(notes, error)
 
 
 def _warn(text: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from conduit.commands import run as run_module
+from conduit.commands.cli import call
 from conduit.commands.tables import print_specs
 from conduit.errors import BadRequest, NetworkError
 from conduit.seeing.comparison import read_results
@@ -284,3 +285,12 @@ def test_a_table_breaks_specs_between_options_alone(width, shown):
     assert [line.split()[0] for line in lines] == shown
     assert where.getvalue().split()[:8] == [word for title in titles for word in title.split()]
     assert "virtual" in where.getvalue()
+
+
+def test_a_failure_decides_over_an_exit_with_256_on_a_later_conduit(tmp_path, capfd):
+    program = tmp_path / "exits.py"
+    program.write_text(f"{UNLIKE_LOGGP}raise SystemExit(256)\n    raise ValueError('no')\n")
+    with pytest.raises(SystemExit) as caught:
+        call(["run", str(program), "--conduit", "loggp", "--conduit", "sci"])
+    assert caught.value.code == 1
+    assert f"rank 0 ended the job with status 1 at {program}:3 in main" in capfd.readouterr().err

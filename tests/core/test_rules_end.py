@@ -124,6 +124,22 @@ def test_E2_a_system_exit_out_of_a_rank_is_an_exit(both_ways, code):
     assert both_ways.fails(SystemExit, main, ranks=3).code == code
 
 
+@pytest.mark.parametrize(
+    ("code", "status"), [(256, 1), (-256, 1), (1 << 64, 1), (263, 7), (-1, 255), (True, 1), (False, 0)]
+)
+def test_E2_the_status_of_an_exit_is_what_a_system_keeps_of_it_and_no_failure_is_0(both_ways, code, status):
+    async def main(ep):
+        await ep.attach()
+        if ep.rank == 1:
+            sys.exit(code)
+        await ep.block_until(lambda: False)
+
+    error = both_ways.fails(SystemExit, main, ranks=3)
+    assert repr(error.code) == str(status)
+    (note,) = error.__notes__
+    assert note.startswith(f"rank 1 ended the job with status {status} at ")
+
+
 def test_E2_a_system_exit_out_of_a_nursery_is_an_exit_too(both_ways):
     async def leave():
         sys.exit(5)

@@ -1,5 +1,7 @@
 """Programs of MPI alone print the same on simulated libraries and on real processes, and end as they should there."""
 
+import json
+import re
 import sys
 
 import pytest
@@ -473,6 +475,64 @@ def test_the_end_of_a_job_that_fails(shell, how, status, words):
     assert done.status == status, done.err
     for each in words:
         assert each in done.err
+
+
+COUNTED = """
+import numpy as np
+
+from conduits.mpi import MPI
+
+api = "mpi"
+
+
+async def main(comm, how, count):
+    data = np.zeros(1)
+    for _ in range(int(count)):
+        if comm.rank == 0:
+            if how == "begun":
+                await comm.Isend(data, 1)
+            else:
+                await comm.Send(data, 1)
+        elif how == "probed":
+            message = await comm.Mprobe(0)
+            await message.Recv(data)
+        else:
+            await comm.Recv(data, 0)
+    await comm.Send(data, MPI.PROC_NULL)
+    await comm.Recv(data, MPI.PROC_NULL)
+    if how == "together":
+        await comm.Barrier()
+"""
+
+
+def counted(shell, how, count, conduit):
+    """Return what `--json` has of a program's sends and receives, by rank."""
+    done = shell.conduit(
+        "run", shell.file(COUNTED), how, str(count), "--conduit", conduit, "--json", str(shell.folder / "counts.json")
+    )
+    assert done.status == 0, done.err
+    (found,) = json.loads((shell.folder / "counts.json").read_text())
+    return [
+        {name: n for name, n in each.items() if re.match("mpi_(sends|rec|coll)", name)} for each in found["statistics"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("how", "count"), [("plain", 0), ("plain", 1), ("plain", 2), ("plain", 10), ("begun", 1), ("probed", 1)]
+)
+@pytest.mark.parametrize("conduit", [MPI, "mpi:library=scampi"])
+def test_sends_and_receives_are_counted_to_the_last(shell, how, count, conduit):
+    assert counted(shell, how, count, conduit) == [
+        {"mpi_sends": count, "mpi_receives": 0},
+        {"mpi_sends": 0, "mpi_receives": count},
+    ]
+
+
+def test_collectives_that_mpi_does_by_itself_are_counted_apart(shell):
+    assert counted(shell, "together", 3, MPI) == [
+        {"mpi_sends": 3, "mpi_receives": 0, "mpi_collectives": 1},
+        {"mpi_sends": 0, "mpi_receives": 3, "mpi_collectives": 1},
+    ]
 
 
 def test_messages_of_a_rank_whose_main_is_over_get_through(shell):

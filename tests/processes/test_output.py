@@ -304,6 +304,20 @@ def test_what_is_framed_is_put_together_however_it_is_cut(cut):
     assert b"".join(plain) == b"plain\nhalf \x1e no head of a line\n"
 
 
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [("'some words'", ["some words"]), ("[1, 2]", ["[1, 2]"]), ("''", [""]), ("256", []), ("True", [])],
+)
+def test_what_several_ranks_exit_with_is_printed_once(shell, code, words):
+    program = shell.file(f"import sys\nasync def main(ep):\n    await ep.attach()\n    sys.exit({code})")
+    done = shell.conduit("run", program, "--ranks", "3", "--conduit", MPI)
+    assert (done.status, done.out) == (1, "")
+    first, *rest = done.err.splitlines()
+    assert re.fullmatch(rf"rank \d ended the job with status 1 at {re.escape(program)}:4 in main", first)
+    assert rest[: len(words)] == words
+    assert all(re.fullmatch(r"ranks? [\d, -]+ raised the same", line) for line in rest[len(words) :])
+
+
 def outcome(*said, status=1):
     """Return what has become of processes that have sent frames: rank, kind and bytes of each."""
     data = b"".join(frame for each in said for frame in output.frames(*each))

@@ -41,7 +41,8 @@ class Library:
         world: the communicator of all ranks.
         alone: that of this rank alone.
         buffer: where buffered sends are kept.
-        sends, receives: how many have begun, those of collectives among them.
+        sends, receives: how many have begun.
+        collectives: how many have begun, each by one call: which messages MPI makes of them, it does not say.
     """
 
     def __init__(self, mpi: Any, everyone: Any) -> None:
@@ -49,7 +50,7 @@ class Library:
         self.status = mpi.Status()
         self.under_way: dict[Begun, None] = {}
         self.buffer = AttachedBuffer(lambda nbytes: None)
-        self.sends = self.receives = 0
+        self.sends = self.receives = self.collectives = 0
         self._everyone = everyone
         self._schedules: list[Schedule] = []
         size, rank = everyone.Get_size(), everyone.Get_rank()
@@ -273,6 +274,7 @@ class AdapterComm(PersistentCalls):
             request = self._comms[hidden].Irecv([buf, mpi.BYTE], source, tag)
         except mpi.Exception as error:
             raise own_error(mpi, error, f"Irecv from {source}, tag {tag}, on {self.name}") from None
+        self._library.receives += 1
         return Begun(self._library, request, buf, f"a receive on {self.name}", receives=True)
 
     def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> ProbedMessage | CompletedRequest | None:
@@ -324,6 +326,7 @@ class AdapterComm(PersistentCalls):
             request = getattr(self._comms[HIDDEN], call)(*given)
         except self._mpi.Exception as error:
             raise own_error(self._mpi, error, f"{call} on {self.name}") from None
+        self._library.collectives += 1
         return Begun(self._library, request, given, f"{call} of the MPI library")
 
     def operator(self, op: str, datatype: str) -> Any:
@@ -352,6 +355,7 @@ class AdapterComm(PersistentCalls):
             request = getattr(self._comms[hidden], call)([buf, mpi.BYTE], dest, tag)
         except mpi.Exception as error:
             raise own_error(mpi, error, f"{call} to {dest}, tag {tag}, on {self.name}") from None
+        self._library.sends += 1
         return Begun(self._library, request, buf, f"{call} to {dest}, tag {tag}, on {self.name}")
 
     def _wanted(self, source: int, tag: int) -> tuple[int, int]:

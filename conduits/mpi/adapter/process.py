@@ -14,6 +14,8 @@ from conduits.mpi.crossed_sends import Unasked
 
 _T = TypeVar("_T")
 
+_COUNTS = "mpi_sends", "mpi_receives", "mpi_collectives"
+"""What is counted, as `result.statistics` names it."""
 _SHOWN = 3
 """Of calls whose messages are still to be sent."""
 
@@ -36,7 +38,9 @@ class RealProcess(Process):
         world.at_end.append(self._ended)
         self._ep = ep
         self.call = self._poll_and_call
-        self._counted = 0, 0
+        self._counted = 0, 0, 0
+        for name in _COUNTS[:2]:  # listed though they be 0, as simulated libraries do
+            ep.count(name, 0)
 
     async def _poll_and_call(self, function: Callable[..., _T], *args: Any) -> _T:
         """Poll once, then call a plain function of MPI."""
@@ -75,6 +79,7 @@ class RealProcess(Process):
             unsent = self.library.unsent()
             more = f" ({', '.join(unsent[:_SHOWN])}{', ...' if unsent[_SHOWN:] else ''})" if unsent else ""
             await self.wait(self.library.quiet, f"MPI Finalize: messages of this rank to be sent{more}", ())
+        self._count()  # what has begun since the last poll
 
     def tell(self, told: Told) -> None:
         """Tell whose messages no receive asks for, and how often this rank has come to collective calls."""
@@ -93,12 +98,14 @@ class RealProcess(Process):
 
     def _count(self) -> None:
         """Count what has begun: the watch for standstills sees by it that the job makes progress."""
-        library, (sends, receives) = self.library, self._counted
-        if library.sends != sends:
-            self._ep.count("mpi_sends", library.sends - sends)
-        if library.receives != receives:
-            self._ep.count("mpi_receives", library.receives - receives)
-        self._counted = library.sends, library.receives
+        library = self.library
+        begun = library.sends, library.receives, library.collectives
+        if begun == self._counted:
+            return
+        for name, now, before in zip(_COUNTS, begun, self._counted, strict=True):
+            if now != before:
+                self._ep.count(name, now - before)
+        self._counted = begun
 
     def copied(self, nbytes: int) -> None:
         """Do nothing: copies take the time that they take."""

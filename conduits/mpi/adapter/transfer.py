@@ -16,11 +16,10 @@ class RequestOwner(Protocol):
         mpi: the module mpi4py.MPI.
         status: of whatever was asked after last.
         under_way: the requests that are not over; their buffers live as long.
-        sends, receives: how many have begun.
+        receives: how many have begun.
     """
 
     mpi: Any
-    sends: int
     receives: int
     status: Any
     under_way: dict[Begun, None]
@@ -68,10 +67,6 @@ class Begun:
         self.cancelled = False
         self.error: BaseException | None = None
         library.under_way[self] = None
-        if receives:
-            library.receives += 1
-        else:
-            library.sends += 1
 
     @property
     def over(self) -> bool:
@@ -161,5 +156,7 @@ class ExtractedMessage(ProbedMessage):
         message, self._message = self._message, None
         if message is None:
             raise MpiError(ErrorClass.ERR_REQUEST, "Message.Irecv: this message has been received already")
-        mpi = self._library.mpi
-        return Begun(self._library, message.Irecv([buf, mpi.BYTE]), buf, "Message.Recv", receives=True)
+        library = self._library
+        begun = Begun(library, message.Irecv([buf, library.mpi.BYTE]), buf, "Message.Recv", receives=True)
+        library.receives += 1
+        return begun

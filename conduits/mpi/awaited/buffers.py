@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 
 from conduit import BadRequest
-from conduit.words import plain
+from conduit.words import is_a, plain
 from conduits.mpi.awaited import datatypes
 from conduits.mpi.awaited.datatypes import BYTE, Datatype
 from conduits.mpi.errors import ErrorClass, MpiError
@@ -30,7 +30,8 @@ _CONCRETE: Mapping[object, type] = {
     **dict.fromkeys((np.flexible, np.character), np.bytes_),
 }
 """For classes of numpy's that stand for several dtypes, one of these."""
-_EMPTY = memoryview(bytearray())
+NO_BYTES = memoryview(bytearray())
+"""Of None, where nothing is meant."""
 
 
 class InPlace:
@@ -116,7 +117,12 @@ def _read(data: Any, given: Any, what: str, *, writable: bool, combined: bool = 
         raise MpiError(ErrorClass.ERR_BUFFER, f"{what}: BOTTOM is no buffer here; give an array")
     datatype = None if given is None else _datatype(given, what)
     if data is None:
-        return _EMPTY, datatype or BYTE
+        if datatype is None:
+            raise BadRequest(
+                f"{what}=None is no buffer, but for PROC_NULL; give an array, or b'' for no data; a call that changes "
+                "an array, such as a.sort(), gives None"
+            )
+        return NO_BYTES, datatype
     if not isinstance(data, np.ndarray):
         view = _memory(data, what)
         if writable and view.readonly:
@@ -139,7 +145,7 @@ def _read(data: Any, given: Any, what: str, *, writable: bool, combined: bool = 
         )
     datatype = datatype or own or _own(array.dtype, what, combined)
     _refuse_unaligned(array.dtype, datatype, what)
-    return (array.reshape(-1, order="A").view(np.uint8).data if array.nbytes else _EMPTY), datatype
+    return (array.reshape(-1, order="A").view(np.uint8).data if array.nbytes else NO_BYTES), datatype
 
 
 def _memory(data: Any, what: str) -> memoryview:
@@ -194,7 +200,7 @@ def _datatype(given: Any, what: str) -> Datatype:
     raise BadRequest(f"{what}: {_short(given)} is no datatype; give MPI.INT, MPI.DOUBLE or another, or numpy's code")
 
 
-def _is_one(given: Any) -> bool:
+def is_one(given: Any) -> bool:
     """Return whether it is one integer, and not several."""
     try:
         index(given)
@@ -261,11 +267,7 @@ def span(given: Any, what: str, *, writable: bool = False, combined: bool = Fals
     start = displacement * datatype.extent
     if count is None:
         left = len(view) - start
-        if left % datatype.extent:
-            raise BadRequest(
-                f"{what}: the buffer's {left} bytes are no multiple of the {datatype.extent} of {datatype.name}; give "
-                "a count, or another datatype"
-            )
+        _refuse_part_of_element(left, datatype, what, "a count")
         count = left // datatype.extent
     if start < 0 or start + count * datatype.extent > len(view):
         raise BadRequest(
@@ -273,6 +275,15 @@ def span(given: Any, what: str, *, writable: bool = False, combined: bool = Fals
             f"{count * datatype.extent} bytes, the buffer has {len(view)}; give at most that"
         )
     return Span(view[start : start + count * datatype.extent], datatype, count, data)
+
+
+def _refuse_part_of_element(nbytes: int, datatype: Datatype, what: str, missing: str) -> None:
+    """Refuse a buffer that ends within an element, where nothing says how many elements are meant."""
+    if nbytes % datatype.extent:
+        raise BadRequest(
+            f"{what}: the buffer's {nbytes} bytes are no multiple of the {datatype.extent} of {datatype.name}; give "
+            f"{missing}, or another datatype"
+        )
 
 
 def _refuse_numbers(given: Sequence[Any], what: str) -> None:
@@ -358,6 +369,8 @@ def _refuse_disorder(rest: Sequence[Any], what: str, order: str) -> None:
 def parts(given: Any, size: int, what: str, *, writable: bool = False) -> VectorBuffer:
     """Return what a buffer means of which each of `size` ranks has a part, of sizes of their own.
 
+    Without counts all have as many elements, but the first ones, which have one more where there is a rest.
+
     Raises:
         BadRequest, MpiError: as `span`.
     """
@@ -367,12 +380,10 @@ def parts(given: Any, size: int, what: str, *, writable: bool = False) -> Vector
     view, datatype = _read(data, datatype_given, what, writable=writable)
     elements = len(view) // datatype.extent
     if counts_given is None:
-        if elements % size:
-            raise BadRequest(
-                f"{what}: the buffer's {elements} elements cannot be divided among {size} ranks; give counts"
-            )
-        counts = (elements // size,) * size
-    elif _is_one(counts_given):
+        _refuse_part_of_element(len(view), datatype, what, "counts")
+        each, more = divmod(elements, size)
+        counts = (each + 1,) * more + (each,) * (size - more)
+    elif is_one(counts_given):
         counts = (whole(counts_given, f"{what}: count"),) * size
     else:
         counts = numbers(counts_given, size, f"{what}: counts")
@@ -382,7 +393,7 @@ def parts(given: Any, size: int, what: str, *, writable: bool = False) -> Vector
             places.append(at)
             at += count
         displacements = tuple(places)
-    elif _is_one(places_given):
+    elif is_one(places_given):
         apart = whole(places_given, f"{what}: displacement")
         displacements = tuple(rank * apart for rank in range(size))
     else:
@@ -427,9 +438,14 @@ def numbers(given: Any, size: int, what: str) -> tuple[int, ...]:
     """Return one integer for each of `size` ranks.
 
     Raises:
-        BadRequest: they are none, or not so many.
+        BadRequest: they are none, or not so many, or have no order or no length: a set, a dict, an iterator.
         MpiError: one is negative.
     """
+    if isinstance(given, Mapping) or not (hasattr(given, "__getitem__") and hasattr(given, "__len__")):
+        raise BadRequest(
+            f"{what}={_short(given)} {is_a(given)}, whose items have no order that counts; give a list or an array of "
+            f"{size} integers, one for each rank"
+        )
     try:
         found = tuple(whole(each, what) for each in given)
     except TypeError:

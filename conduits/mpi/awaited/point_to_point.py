@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from operator import index
 from typing import Any, Literal
 
 from conduit import ConduitError, call_guard, checked_call, refuse_call
 from conduits.mpi.awaited.base import CommBase
-from conduits.mpi.awaited.buffers import bytes_of
+from conduits.mpi.awaited.buffers import NO_BYTES, bytes_of, is_one
 from conduits.mpi.awaited.request import MESSAGE_NO_PROC, MatchedMessage, Prequest, Request
 from conduits.mpi.awaited.status import Status, check_status
 from conduits.mpi.engine.plain import TAG_UB
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
 
 
+def _is_nobody(peer: Any) -> bool:
+    """Say whether a rank is PROC_NULL, with which no data are exchanged."""
+    return is_one(peer) and index(peer) == PROC_NULL
+
+
+def _bytes(buf: Any, peer: Any, call: str, name: str = "buf", *, writable: bool = False) -> memoryview:
+    """Return the bytes of a buffer; it may be None where the other rank is PROC_NULL."""
+    if buf is None and _is_nobody(peer):
+        return NO_BYTES
+    return bytes_of(buf, call, name, writable=writable)
+
+
 def _sending(call: str) -> Any:
     def check(self: PointToPoint, buf: Any, dest: int, tag: int = 0) -> tuple[Any, ...]:
-        return self, bytes_of(buf, call), self._peer(dest, call, "dest"), self._tag(tag, call)
+        return self, _bytes(buf, dest, call), self._peer(dest, call, "dest"), self._tag(tag, call)
 
     return check
 
@@ -24,7 +37,7 @@ def _sending(call: str) -> Any:
 def _receiving(call: str) -> Any:
     def check(self: PointToPoint, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> tuple[Any, ...]:
         return (
-            self, bytes_of(buf, call, writable=True), self._peer(source, call, "source", any_source=True),
+            self, _bytes(buf, source, call, writable=True), self._peer(source, call, "source", any_source=True),
             self._tag(tag, call, any_tag=True),
         )  # fmt: skip
 
@@ -50,8 +63,8 @@ def _both(
     call = "Sendrecv"
     check_status(status, f"Comm.{call}")
     return (
-        self, bytes_of(sendbuf, call, "sendbuf"), self._peer(dest, call, "dest"),
-        self._tag(sendtag, call, "sendtag"), bytes_of(recvbuf, call, "recvbuf", writable=True),
+        self, _bytes(sendbuf, dest, call, "sendbuf"), self._peer(dest, call, "dest"),
+        self._tag(sendtag, call, "sendtag"), _bytes(recvbuf, source, call, "recvbuf", writable=True),
         self._peer(source, call, "source", any_source=True), self._tag(recvtag, call, "recvtag", any_tag=True), status,
     )  # fmt: skip
 
@@ -63,7 +76,7 @@ def _replacing(
     call = "Sendrecv_replace"
     check_status(status, f"Comm.{call}")
     return (
-        self, bytes_of(buf, call, writable=True), self._peer(dest, call, "dest"),
+        self, _bytes(buf, dest if _is_nobody(source) else source, call, writable=True), self._peer(dest, call, "dest"),
         self._tag(sendtag, call, "sendtag"), self._peer(source, call, "source", any_source=True),
         self._tag(recvtag, call, "recvtag", any_tag=True), status,
     )  # fmt: skip
@@ -128,7 +141,7 @@ class PointToPoint(CommBase):
             ):
                 dest, tag = self._peer(dest, "Send", "dest"), self._tag(tag, "Send")
         except ConduitError as error:
-            return refuse_call(error)
+            return self.Send(b"", dest, tag) if buf is None and _is_nobody(dest) else refuse_call(error)
         return self.process._guarded_send(call_guard("Comm.Send"), self, data, dest, tag)  # type: ignore[union-attr]
 
     @checked_call(_sending("Ssend"))
@@ -220,6 +233,8 @@ class PointToPoint(CommBase):
                 source = self._peer(source, "Recv", "source", any_source=True)
                 tag = self._tag(tag, "Recv", any_tag=True)
         except ConduitError as error:
+            if buf is None and _is_nobody(source):
+                return self.Recv(bytearray(), source, tag, status)
             return refuse_call(error)
         return self.process._guarded_receive(  # type: ignore[union-attr]
             call_guard("Comm.Recv"), self, data, source, tag, status
@@ -234,7 +249,7 @@ class PointToPoint(CommBase):
     def Recv_init(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Prequest:
         """Make a persistent receive."""
         call = "Recv_init"
-        where = bytes_of(buf, call, writable=True)
+        where = _bytes(buf, source, call, writable=True)
         peer, wanted = self._peer(source, call, "source", any_source=True), self._tag(tag, call, any_tag=True)
         made = self._alive(call).Recv_init(where, peer, wanted)
         return self._persistent(made, self._receives("Recv_init", peer, wanted), peer, receives=True)
@@ -306,7 +321,7 @@ class PointToPoint(CommBase):
         return self._request(begun, self._sends(call, dest, tag), dest)
 
     def _send_init(self, call: str, buf: Any, dest: int, tag: int) -> Prequest:
-        what = bytes_of(buf, call)
+        what = _bytes(buf, dest, call)
         peer, number = self._peer(dest, call, "dest"), self._tag(tag, call)
         made, process = getattr(self._alive(call), call)(what, peer, number), self._running()
         return self._persistent(

@@ -498,6 +498,17 @@ ONE, TWO = np.arange(2), np.arange(4)
         (r"Comm.Reduce_scatter_block: 3 elements cannot be divided among 2 ranks",
          lambda comm: comm.Reduce_scatter_block(np.arange(3), ONE)),
         (r"Comm.Reduce_scatter: recvcounts: 1 numbers for 2 ranks", lambda comm: comm.Reduce_scatter(TWO, ONE, [4])),
+        *(
+            (rf"^Comm.{what}={re.escape(repr(wrong))} is an? {kind}, whose items have no order that counts; give a "
+             r"list or an array of 2 integers, one for each rank$", act)
+            for wrong, kind in (({2, 1}, "set"), ({0: 2, 1: 2}, "dict"), ({2: 2}.keys(), "dict_keys"))
+            for what, act in (
+                ("Reduce_scatter: recvcounts", lambda comm, wrong=wrong: comm.Reduce_scatter(TWO, ONE, wrong)),
+                ("Allgatherv: recvbuf: counts", lambda comm, wrong=wrong: comm.Allgatherv(ONE, [TWO, wrong])),
+                ("Alltoallv: sendbuf: displacements",
+                 lambda comm, wrong=wrong: comm.Alltoallv([TWO, [2, 2], wrong, MPI.LONG], ONE)),
+            )
+        ),
         (r"Comm.Reduce_scatter: the counts \(2, 1\) come to 3 elements, the operand has 4",
          lambda comm: comm.Reduce_scatter(TWO, ONE, [2, 1])),
         (r"Comm.Reduce_scatter: recvcounts=None tells no blocks", lambda comm: comm.Reduce_scatter(MPI.IN_PLACE, TWO)),

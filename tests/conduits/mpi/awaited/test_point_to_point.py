@@ -354,6 +354,11 @@ def test_nobody_gets_and_gives_nothing(library):
         got = bytearray(b"y")
         await comm.Recv(got, MPI.PROC_NULL, status=status)
         request = await comm.Isend(b"x", MPI.PROC_NULL)
+        await comm.Send(None, np.int64(MPI.PROC_NULL))
+        await comm.Recv(None, MPI.PROC_NULL, status=MPI.Status())
+        await comm.Sendrecv(None, MPI.PROC_NULL, 0, None, MPI.PROC_NULL)
+        await comm.Sendrecv_replace(None, MPI.PROC_NULL, 0, MPI.PROC_NULL)
+        await (await comm.Irecv(None, MPI.PROC_NULL)).Wait()
         assert await request.Test()
         assert (await comm.Mprobe(MPI.PROC_NULL)) == MPI.MESSAGE_NO_PROC
         return bytes(got), status.source, status.tag, status.Get_count()
@@ -531,6 +536,29 @@ def test_what_waits_for_any_and_for_some(library):
         (lambda comm: comm.Recv(bytearray(1), 0, -2), MPI.Exception, MPI.ERR_TAG, "tag=-2 is no tag.*ANY_TAG"),
         (lambda comm: comm.Send(b"", 1.0), conduit.BadRequest, None, "dest=1.0 is no integer"),
         (lambda comm: comm.Send("text", 1), conduit.BadRequest, None, "buf='text' is no buffer"),
+        *(
+            (
+                act,
+                conduit.BadRequest,
+                None,
+                f"^Comm.{call}=None is no buffer, but for PROC_NULL; give an array, or b'' "
+                r"for no data; a call that changes an array, such as a.sort\(\), gives None$",
+            )
+            for call, act in (
+                ("Send: buf", lambda comm: comm.Send(np.zeros(1).sort(), 1)),
+                ("Recv: buf", lambda comm: comm.Recv(None, 1)),
+                ("Recv: buf", lambda comm: comm.Recv(None)),
+                ("Ssend: buf", lambda comm: comm.Ssend(None, 1)),
+                ("Isend: buf", lambda comm: comm.Isend(None, 1)),
+                ("Irecv: buf", lambda comm: comm.Irecv(None)),
+                ("Send_init: buf", lambda comm: comm.Send_init(None, 1)),
+                ("Recv_init: buf", lambda comm: comm.Recv_init(None, 1)),
+                ("Sendrecv: sendbuf", lambda comm: comm.Sendrecv(None, 1, 0, bytearray(1), MPI.PROC_NULL)),
+                ("Sendrecv: recvbuf", lambda comm: comm.Sendrecv(b"", MPI.PROC_NULL)),
+                ("Sendrecv_replace: buf", lambda comm: comm.Sendrecv_replace(None, 1, 0, MPI.PROC_NULL)),
+                ("Sendrecv_replace: buf", lambda comm: comm.Sendrecv_replace(None, MPI.PROC_NULL, 0, 1)),
+            )
+        ),
         (lambda comm: comm.Recv(b"abc", 1), conduit.BadRequest, None, "read-only"),
         (lambda comm: comm.Send(np.zeros((4, 4))[:, 1], 1), conduit.BadRequest, None, "not contiguous"),
         (lambda comm: comm.Send([np.zeros(4), 5], 1), conduit.BadRequest, None, "5 elements.* take 40 bytes.* has 32"),
