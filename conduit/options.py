@@ -439,8 +439,14 @@ def _text(exc: Exception) -> str:
 
 def _unknown(conduit_name: str, name: str, cls: type, more: Sequence[str]) -> str:
     known = sorted([*_fields(cls), *more])
-    asked = f" (did you mean {' or '.join(found)}?)" if (found := meant(name, cls, more)) else ""
+    asked = question(name, cls, more)
     return f"conduit '{conduit_name}' has no option '{name}'{asked}; its options are: {', '.join(known) or 'none'}"
+
+
+def question(word: str, cls: type, more: Iterable[str] = ()) -> str:
+    """Return a question after the options that are `meant`, an empty text if none is."""
+    found = meant(word, cls, more)
+    return f" (did you mean {' or '.join(found)}?)" if found else ""
 
 
 def meant(word: str, cls: type, more: Iterable[str] = ()) -> list[str]:
