@@ -464,10 +464,10 @@ def meant(word: str, cls: type, more: Iterable[str] = ()) -> list[str]:
     begun = [each for each in known if each.startswith(word)]
     if len(begun) == 1 and len(word) > 1:
         return begun
-    if parts := [each for each in known if each.startswith(f"{word}_")]:
-        return parts
     if near := slip(word, known):
         return [near]
+    if parts := [each for each in known if each.startswith(f"{word}_")]:
+        return parts
     help_begins = re.compile(rf"{re.escape(word.replace('_', ' '))}\b", re.IGNORECASE)
     explained = [name for name, field in _fields(cls).items() if help_begins.match(field.metadata.get("help") or "")]
     if 0 < len(explained) <= _FEW:

@@ -62,6 +62,7 @@ def test_the_refusal_of_a_number_says_from_where_to_where_it_may_be(option: str,
         ("loggp:slot=3", "slots"),
         ("loggp:max=512", "max_long or max_medium"),
         ("sci:tours=2x2", "torus"),
+        ("sci:slot=4", "slots"),  # and not slot_payload
         ("sci:dma=64", "dma_threshold"),
         ("mpi:library=scampi,eager=3", "eager_count or eager_size"),
         ("mpi:library=scampi,lib=3", "library"),
