@@ -30,7 +30,7 @@ import attrs
 
 from conduit.bounds import is_told, objecting, ranges
 from conduit.errors import BadRequest
-from conduit.words import like, value_text
+from conduit.words import closest, like, slip, value_text
 
 OptionsT = TypeVar("OptionsT")
 
@@ -83,6 +83,21 @@ def option(
     return attrs.field(default=default, validator=checks, metadata=notes)
 
 
+def kept_in(unit: str, places: int) -> Callable[..., None]:
+    """Return a validator that refuses a number which a network would keep as 0, though it is more.
+
+    Args:
+        unit: what the network keeps whole ones of: `"picoseconds"`.
+        places: how many decimal places of the option's own unit that is, 12 for picoseconds of seconds.
+    """
+
+    def check(options: object, field: "attrs.Attribute[Any]", value: float) -> None:
+        if value > 0 and not round(value * 10.0**places):
+            raise ValueError(f"it is kept in whole {unit}, and would be 0; give 0, or at least 1e-{places}")
+
+    return check
+
+
 @attrs.frozen(kw_only=True)
 class SimOptions:
     """The options that every simulated conduit has."""
@@ -103,6 +118,8 @@ class OneSidedOptions(SimOptions):
     )
 
 
+_FEW = 2
+"""Options that a word may stand for which does not tell them apart."""
 _ANOTHER = re.compile(r"(?P<value>[^\s:;/+=]+)[\s:;/+]+(?P<rest>[A-Za-z][\w-]*=.+)")
 """A value, and another option behind what is no comma."""
 
@@ -197,7 +214,7 @@ def parse_options(conduit_name: str, cls: type[OptionsT], pairs: Mapping[str, st
     for given, text in pairs.items():
         name = given.replace("-", "_")
         if name not in fields:
-            raise BadRequest(_unknown(conduit_name, given, [*fields, *filter(None, [chooser])]))
+            raise BadRequest(_unknown(conduit_name, given, cls, [*filter(None, [chooser])]))
         if name in values:
             raise BadRequest(f"option '{name}' of conduit '{conduit_name}' is given twice; give it once")
         try:
@@ -420,10 +437,42 @@ def _text(exc: Exception) -> str:
     return str(exc.args[0]) if exc.args else type(exc).__name__
 
 
-def _unknown(conduit_name: str, name: str, fields: Iterable[str]) -> str:
-    known = sorted(fields)
-    meant = _begun_or_like(name, known)
-    return f"conduit '{conduit_name}' has no option '{name}'{meant}; its options are: {', '.join(known) or 'none'}"
+def _unknown(conduit_name: str, name: str, cls: type, more: Sequence[str]) -> str:
+    known = sorted([*_fields(cls), *more])
+    asked = question(name, cls, more)
+    return f"conduit '{conduit_name}' has no option '{name}'{asked}; its options are: {', '.join(known) or 'none'}"
+
+
+def question(word: str, cls: type, more: Iterable[str] = ()) -> str:
+    """Return a question after the options that are `meant`, an empty text if none is."""
+    found = meant(word, cls, more)
+    return f" (did you mean {' or '.join(found)}?)" if found else ""
+
+
+def meant(word: str, cls: type, more: Iterable[str] = ()) -> list[str]:
+    """Return the options that a word may stand for which is the name of none.
+
+    Those that it begins, or is but for a letter, come first; then those whose help begins with it, as that of L does
+    with "latency"; then the one that is most like it.
+
+    Args:
+        word: as it was written.
+        cls: the class of the options.
+        more: names of options that are in no class.
+    """
+    known = sorted([*_fields(cls), *more])
+    begun = [each for each in known if each.startswith(word)]
+    if len(begun) == 1 and len(word) > 1:
+        return begun
+    if near := slip(word, known):
+        return [near]
+    if parts := [each for each in known if each.startswith(f"{word}_")]:
+        return parts
+    help_begins = re.compile(rf"{re.escape(word.replace('_', ' '))}\b", re.IGNORECASE)
+    explained = [name for name, field in _fields(cls).items() if help_begins.match(field.metadata.get("help") or "")]
+    if 0 < len(explained) <= _FEW:
+        return explained
+    return list(filter(None, [closest(word, known)]))
 
 
 def _begun_or_like(word: str, known: Sequence[str]) -> str:

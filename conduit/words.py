@@ -3,7 +3,7 @@
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from itertools import takewhile
@@ -161,6 +161,20 @@ def _options(cls: Any, spec: str) -> set[str]:
         with suppress(Exception):  # of a plug-in, or for want of a library
             cls = cls.variant(found[1] if found else cls.preferred or cls.variants()[0])
     return names | {field.name for field in getattr(getattr(cls, "Options", None), "__attrs_attrs__", ()) if field.init}
+
+
+def to_be_named(args: Sequence[object], ranks: str, network: str = "") -> str:
+    """Return what is added where main does not take what it is given, "" where it is given nothing.
+
+    Args:
+        args: those after main; a number alone is how many ranks there are to be.
+        ranks: what `run` calls these.
+        network: what it is given before, with a comma.
+    """
+    if not args:
+        return ""
+    number = args[0] if len(args) == 1 and type(args[0]) is int and args[0] > 0 else 4
+    return f"; what run takes itself is given by name: {network}{ranks}={number}"
 
 
 def other_head(function: Callable[..., object], count: int) -> str:

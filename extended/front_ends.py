@@ -7,7 +7,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import conduit
-from conduit.words import closest, in_spec, is_a, many, not_async, plain
+from conduit.words import closest, in_spec, is_a, many, not_async, plain, to_be_named
 from extended import calls
 from extended.collectives import signature
 
@@ -93,7 +93,7 @@ def check_main(front: str, name: str, what: str, main: Any, args: tuple[Any, ...
     except TypeError as error:
         raise conduit.BadRequest(
             f"{front}.run: main={shown(main)} cannot be called with a {what} and {many(len(args), 'argument')}: "
-            f"{error}; {write}" + f"; what run takes itself is given by name: {what.lower()}s=4" * bool(args)
+            f"{error}; {write}" + to_be_named(args, f"{what.lower()}s")
         ) from None
     except ValueError:
         pass  # some of those that are built in do not tell

@@ -25,6 +25,7 @@ from conduit.benchmarks.report import ConduitResults, Rate, print_runs, runs_as_
 from conduit.benchmarks.views import SizeMark, View, drawn_sections, message_marks
 from conduit.contract import Limits, RankKind
 from conduit.launch import interrupts, output, processes
+from conduit.launch.pace import warn_of_units
 from conduit.launch.process import INTERRUPTED
 from conduit.launch.registry import Spec, parse_spec
 from conduit.launch.tracing import tracing
@@ -111,6 +112,7 @@ def execute(program: Program, options: BenchmarkOptions, console: Console | None
     check_trace(options.trace, specs)
     check_apart({**files, "trace": options.trace})
     plans = [_plan(program, options, spec) for spec in specs]
+    warn_of_units(options.conduit)
     runs: list[ConduitResults] = []
     try:
         with tracing(options.trace):
@@ -144,7 +146,9 @@ def measure(program: Program, options: BenchmarkOptions, console: Console) -> It
         conduit.ConduitError: as `execute`.
     """
     specs = [parse_spec(text) for text in options.conduit]
-    yield from _measured(program, options, specs, [_plan(program, options, spec) for spec in specs], console)
+    plans = [_plan(program, options, spec) for spec in specs]
+    warn_of_units(options.conduit)
+    yield from _measured(program, options, specs, plans, console)
 
 
 def _measured(

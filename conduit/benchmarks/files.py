@@ -61,6 +61,26 @@ Folder = Annotated[
 """The type of an option that names a folder for results."""
 
 
+def make_folder(option: str, path: Path) -> None:
+    """Make the folder that an option names, unless it is there.
+
+    Args:
+        option: without hyphens.
+        path: of the folder.
+
+    Raises:
+        BadRequest: it cannot be made.
+    """
+    try:
+        path.mkdir(exist_ok=True)
+    except FileExistsError:
+        raise BadRequest(f"--{option} {path} is a file; name a folder") from None
+    except OSError as exc:
+        raise BadRequest(
+            f"--{option} {path} cannot be made: {exc.strerror}; name a folder in one that exists"
+        ) from None
+
+
 def check_files(outputs: Mapping[str, Path | None]) -> None:
     """Refuse files that cannot be written before the work, not after it, and all of them at once.
 

@@ -15,7 +15,7 @@ import attrs
 from cyclopts import Parameter
 
 from conduit.benchmarks.console import make_console, print_table, print_text
-from conduit.benchmarks.files import json_text
+from conduit.benchmarks.files import json_text, make_folder
 from conduit.benchmarks.integers import Integer, RankCount, Size
 from conduit.benchmarks.names import BenchmarkNames, ConduitNames, Value
 from conduit.commands.tables import grid
@@ -23,7 +23,7 @@ from conduit.errors import BadRequest, ConduitError
 from conduit.launch import output
 from conduit.launch.registry import COMMANDS, commands, installed, parse_spec
 from conduit.launch.terminal import writing_for_itself
-from conduit.options import describe
+from conduit.options import describe, question
 from conduit.seeing.comparison import (
     BenchmarkResult,
     Difference,
@@ -118,10 +118,11 @@ def compare(
     check_drawing("it")
     if from_:
         results = [result for path in from_ for result in results_of("from", path)]
+        make_folder("out", out)
         _write(results, out, [])
         return 0
     calls = list(_calls(tuple(dict.fromkeys(command)) or ("testam",), conduit or ("sci",), sweep, options, args))
-    folder = _folder(out)
+    make_folder("out", out)
     results, status, made = [], 0, []
     for call in calls:
         made.append(" ".join(["conduit", *map(quote, call.words)]))
@@ -130,7 +131,7 @@ def compare(
         if status:  # what was measured till then is kept, as benchmarks do
             break
     if output.is_first() and (results or not status):
-        _write(results, folder, made)
+        _write(results, out, made)
     return status
 
 
@@ -221,9 +222,10 @@ def _with(spec: str, option: str, value: str) -> str:
     parsed = parse_spec(spec)
     known = {*parsed.choice, *(each.name for each in describe(parsed.cls.Options))}
     if option not in known:
+        asked = question(option, parsed.cls.Options, parsed.choice)
         seeds = "; --repeat N measures with N seeds" if option == "seed" else ""
         raise BadRequest(
-            f"--sweep {option}: conduit '{spec}' has no such option{like(option, known)}; give one that every conduit "
+            f"--sweep {option}: conduit '{spec}' has no such option{asked}; give one that every conduit "
             f"of the call has, or ranks, or ranks-per-host{seeds}"
         )
     return parse_spec(f"{spec}{',' if ':' in spec else ':'}{option}={value}").text
@@ -300,22 +302,9 @@ def _measure(call: _Call) -> tuple[int, list[BenchmarkResult]]:
 # Writing
 
 
-def _folder(path: Path) -> Path:
-    """Make the folder for the files.
-
-    Raises:
-        BadRequest: it cannot be made.
-    """
-    try:
-        path.mkdir(exist_ok=True)
-    except OSError as exc:
-        raise BadRequest(f"--out {path} cannot be made: {exc.strerror}; name a folder whose parent exists") from None
-    return path
-
-
 def _write(results: Sequence[BenchmarkResult], out: Path, calls: Sequence[str]) -> None:
     """Write pictures, page and results, and say so."""
-    made = _drawn(pictures(results), _folder(out))
+    made = _drawn(pictures(results), out)
     older = _beside(out, made)
     _save(out / "results.json", json_text([dict(result.content) for result in results]).encode())
     _save(out / "compare.html", comparison_page(results, made, calls).encode())
@@ -364,6 +353,7 @@ def _differ(files: tuple[Path, Path], out: Path | None) -> int:
     unknown = unknown_in(first, second)
     if out is not None:
         check_drawing("--out")
+        make_folder("out", out)
     console = make_console()
     if shown := most_changed(found):
         titles = ("conduit", "operation", "bytes", "first us", "second us", "ratio")
@@ -374,7 +364,7 @@ def _differ(files: tuple[Path, Path], out: Path | None) -> int:
     if missing := cut_short([*first, *second]):
         print_text(console, missing)
     if out is not None:
-        made = _drawn(ratio_pictures(found), _folder(out))
+        made = _drawn(ratio_pictures(found), out)
         names = (str(files[0]), str(files[1]))
         _save(out / "diff.html", difference_page(found, alone, made, names, missing, unknown).encode())
         print_text(console, f"wrote {out / 'diff.html'} and {_count(made)}")

@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from conduit.benchmarks.console import make_console, print_text
+from conduit.benchmarks.files import make_folder
 from conduit.commands.failures import ProgramFailed
 from conduit.contract import JobSetup, RankKind
 from conduit.errors import BadRequest, ConduitError
@@ -65,7 +66,7 @@ class Reported:
             )
         check_drawing("--report")
         if not output.is_framed():
-            self._make(folder)
+            make_folder("report", folder)
 
     @contextmanager
     def job(self, spec: Spec) -> Iterator[None]:
@@ -127,17 +128,9 @@ class Reported:
     def _write(self, recording: ReportRecording) -> None:
         folder = self._folders[recording.conduit]
         if folder != self._folder:
-            self._make(folder)
+            make_folder("report", folder)
         try:
             told = write_report(recording, folder, self._program)
         except OSError as exc:
             raise ConduitError(f"--report {folder} cannot be written: {exc.strerror}") from exc
         self._told.append((folder / PAGE, told))
-
-    def _make(self, folder: Path) -> None:
-        try:
-            folder.mkdir(exist_ok=True)
-        except OSError as exc:
-            raise BadRequest(
-                f"--report {folder} cannot be made: {exc.strerror}; name a folder in one that exists"
-            ) from None

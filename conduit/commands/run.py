@@ -157,7 +157,10 @@ def run(
     else:
         processes.warn_of_copies(specs)
         _warn_of_world(file, specs)
-        _warn_of_units(conduit)
+        if any("=" in text for text in conduit):
+            from conduit.launch.pace import warn_of_units  # needed for options alone
+
+            warn_of_units(conduit)
         if output.is_first():
             seeds = shared_seeds(file.tree) if any(spec.simulated for spec in specs) else []
             for line, text in sorted([*uncalled.uncalled(file.tree), *seeds]):
@@ -460,19 +463,6 @@ def _warn_of_world(file: ProgramFile, specs: Sequence[Spec]) -> None:
     texts = (mpi4py_world.warning(file.tree, str(file.path), spec) for spec in specs)
     if text := next(filter(None, texts), ""):
         terminal.tell(f"warning: {text}")
-
-
-def _warn_of_units(specs: Sequence[str]) -> None:
-    """Print, once each, where times without a unit make a network absurdly slow.
-
-    Args:
-        specs: as they were written; a `Spec` gives all times in seconds.
-    """
-    if output.is_first() and any("=" in text for text in specs):
-        from conduit.launch.pace import meant  # needed for options alone
-
-        for text in filter(None, map(meant, dict.fromkeys(specs))):
-            terminal.tell(f"warning: {text}")
 
 
 @contextmanager

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterable
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from conduit.errors import BadRequest, TimeLimit
+from conduit.launch import output, terminal
 from conduit.launch.registry import parse_spec
 from conduit.launch.run import run
 
@@ -96,6 +98,17 @@ def meant(text: str) -> str:
         f"{found.name} on '{text}' takes {found.seconds:.6g} s of virtual time, as a time without a unit is in "
         f"seconds; where microseconds are meant write {whole}"
     )
+
+
+def warn_of_units(texts: Iterable[str]) -> None:
+    """Print, once each, where times without a unit make a network absurdly slow; a process that is a rank does not.
+
+    Args:
+        texts: specs, as they were written; a `Spec` gives all times in seconds.
+    """
+    if output.is_first() and not output.is_framed():
+        for said in filter(None, map(meant, dict.fromkeys(texts))):
+            terminal.tell(f"warning: {said}")
 
 
 def lacks_units(text: str) -> bool:

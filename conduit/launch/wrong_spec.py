@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from itertools import takewhile
 
-from conduit.options import describe, joined, named_values
+from conduit.options import describe, joined, meant, named_values
 from conduit.words import closest
 
 _BETWEEN = re.compile(r"[\s,;+/=]+")
@@ -70,8 +70,9 @@ def no_pair(spec: str, part: str, options: type, more: Mapping[str, str]) -> str
         close = f" (did you mean {word}={given}?)"
     elif part in values:
         close = f" (did you mean {values[part]}={part}?)"
-    elif near := closest(word, allowed):
-        close = f" (did you mean {near}={given or 'VALUE'}?)"
+    elif near := meant(word, options, more.values()):
+        given = given or "VALUE"
+        close = f" (did you mean {' or '.join(f'{each}={given}' for each in near)}?)"
     return f"'{part}' in the spec '{spec}' is no option{close}; write option=value, separated by commas"
 
 

@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Literal
 import attrs
 
 from conduit.contract import LONG, REQUEST, Constant, Costs, Limits, Message, MessageCosts, Unhandled
-from conduit.options import MOST_OPTION_SECONDS, SimOptions, option
+from conduit.options import MOST_OPTION_SECONDS, SimOptions, kept_in, option
 from conduit.sim.units import ps
 from conduit.simnet import HostModel, SimulatedConduit, SimulatedPort, Transport, header, host
 from conduit.simnet.constants import named
@@ -43,14 +43,16 @@ PARAMETER_SETS: Mapping[str, Mapping[str, float]] = {
 }
 
 _at_most_long = attrs.validators.le(MOST_OPTION_SECONDS)
+_picoseconds = kept_in("picoseconds", 12)
+_femtoseconds = kept_in("femtoseconds per byte", 15)
 _share = [attrs.validators.ge(0), attrs.validators.le(1)]
 _at_least_1 = attrs.validators.ge(1)
 _at_least_512 = attrs.validators.ge(512)
 
 
-def _parameter(text: str) -> Any:
+def _parameter(text: str, kept: Callable[..., None] = _picoseconds) -> Any:
     """Declare an option that the parameter set gives where the user does not."""
-    check = attrs.validators.optional([attrs.validators.ge(0), _at_most_long])
+    check = attrs.validators.optional([attrs.validators.ge(0), _at_most_long, kept])
     return option(None, text, validator=check, shown="of the parameter set")
 
 
@@ -63,7 +65,7 @@ class LoggpOptions(SimOptions):
     o_s: float | None = _parameter("CPU time to send a message, s")
     o_r: float | None = _parameter("CPU time to take an arrived message, s")
     g: float | None = _parameter("gap: least time between two messages that a rank sends, and that it receives, s")
-    G: float | None = _parameter("gap per byte: time of each further byte of a message, s")
+    G: float | None = _parameter("gap per byte: time of each further byte of a message, s", _femtoseconds)
     poll: float = option(
         1e-8, "CPU time of a poll that finds nothing, s", validator=[attrs.validators.ge(1e-9), _at_most_long]
     )
@@ -80,19 +82,29 @@ class LoggpOptions(SimOptions):
     late: float = option(
         0.0, "share of the messages that come late, by late_by", validator=_share, conformance=(0.0, 0.05)
     )
-    late_by: float = option(1e-4, "by how much these come late, s", validator=[attrs.validators.ge(0), _at_most_long])
+    late_by: float = option(
+        1e-4, "by how much these come late, s", validator=[attrs.validators.ge(0), _at_most_long, _picoseconds]
+    )
     overtake: float = option(
         0.0, "share of the replies that what is sent after them overtakes", validator=_share, conformance=(0.0, 0.3)
     )
 
     def time(self, name: str) -> int:
-        """Return a parameter in picoseconds: the user's, else that of the set."""
-        given: float | None = getattr(self, name)
-        return named(ps(PARAMETER_SETS[self.set][name] if given is None else given), name)
+        """Return a parameter but G in picoseconds: the user's, else that of the set."""
+        return named(ps(self._seconds(name)), name)
+
+    def byte_time(self) -> int:
+        """Return G in femtoseconds: fast networks take some tens of picoseconds for a byte."""
+        return round(self._seconds("G") * 1e15)
 
     def in_effect(self) -> Mapping[str, object]:
         """Return what the five parameters come to, in seconds; benchmarks print them before their results."""
-        return {name: self.time(name) / 1e12 for name in PARAMETER_SETS[self.set]}
+        times = {name: self.time(name) / 1e12 for name in PARAMETER_SETS[self.set] if name != "G"}
+        return {**times, "G": self.byte_time() / 1e15}
+
+    def _seconds(self, name: str) -> float:
+        given: float | None = getattr(self, name)
+        return PARAMETER_SETS[self.set][name] if given is None else given
 
 
 HOST = HostModel()
@@ -127,7 +139,8 @@ class Loggp(SimulatedConduit):
     @classmethod
     def costs(cls, options: LoggpOptions) -> Costs:
         """Return what the five parameters come to, with the polls of a round trip."""
-        send, receive, per_byte = (options.time(name) / 1e12 for name in ("o_s", "o_r", "G"))
+        send, receive = options.time("o_s") / 1e12, options.time("o_r") / 1e12
+        per_byte = options.byte_time() / 1e15
         latency = options.time("L") / 1e12 * (1.5 if options.order == "weak" else 1)
         start = send + latency + receive + 2 * options.poll
         off_host = MessageCosts(
@@ -211,10 +224,11 @@ class LoggpTransport(Transport):
         self.kernel = port.kernel
         self.cpu = port.cpu
         self.miss_ps = named(ps(options.poll), "poll")
-        # The five parameters, in picoseconds.
-        self.latency, self.send_ps, self.receive_ps, self.gap, self.gap_per_byte = (
-            options.time(name) for name in ("L", "o_s", "o_r", "g", "G")
+        # The five parameters, in picoseconds; that of a byte in femtoseconds.
+        self.latency, self.send_ps, self.receive_ps, self.gap = (
+            options.time(name) for name in ("L", "o_s", "o_r", "g")
         )
+        self.gap_per_byte = options.byte_time()
         self.slots = options.slots
         self.free: dict[int, list[int]] = {}  # by peer: this rank's unused request slots there
         # The full slots here, in order of arrival: (sender, request or not, number) with what is in it.
@@ -287,7 +301,7 @@ class LoggpTransport(Transport):
         train = 0
         busy = self.gap
         if message.nbytes:
-            train = (message.nbytes - 1) * self.gap_per_byte
+            train = named(-((1 - message.nbytes) * self.gap_per_byte // 1000), "G")  # rounded up
             busy = max(busy, train)
             if message.word & LONG:
                 payload = bytes(message.payload)

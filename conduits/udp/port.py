@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import attrs
 
 from conduit.contract import Constant, Costs, JobSetup, Limits, RawTable
-from conduit.options import MOST_OPTION_SECONDS, option
+from conduit.options import MOST_OPTION_SECONDS, kept_in, option
 from conduit.sim.units import ps
 from conduit.simnet import HostModel, SimulatedConduit, SimulatedPort
 from conduits.udp import constants as c
@@ -47,7 +47,7 @@ class UdpOptions(UdpMachine):
     delay: float = option(
         c.ps(c.DELAY) / 1e12,
         "that an acknowledgement waits for a datagram to ride on, s",
-        validator=[_ge(0), _le(MOST_OPTION_SECONDS)],
+        validator=[_ge(0), _le(MOST_OPTION_SECONDS), kept_in("picoseconds", 12)],
         conformance=(c.ps(c.DELAY) / 1e12, 0.0),
     )
     tries: int = option(

@@ -127,7 +127,8 @@ def notes(records: RecordList) -> Iterator[str]:
 
 
 def _quantity(name: str, microseconds: float) -> str:
-    value = max(microseconds, 0.0)  # differences of timings may come out a little below nothing
+    least = 1e-9 if name == "G" else 1e-6  # of which the network keeps whole ones
+    value = microseconds if microseconds >= least else 0.0  # differences of timings may also be below nothing
     return f"{value * 1e3:.4g}ns" if name == "G" else f"{value:.4g}us"
 
 

@@ -327,6 +327,16 @@ def test_results_of_a_program_are_drawn_too(command, tmp_path):
 REMEDY = "give a file that --json of a benchmark or of conduit run has written\n"
 
 
+@pytest.mark.parametrize("words", [[], ["--from", "out.json"], ["--diff", "out.json", "out.json"]])
+def test_a_file_in_the_place_of_the_folder_is_refused_before_the_work(command, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    assert command("testam", "--conduit", "loggp", "--sections", "A", "--json", "out.json").status == 0
+    (tmp_path / "jac.py").write_text("pass\n")
+    status, out, err = command("compare", *words, "--out", "jac.py")
+    assert (status, out, err) == (2, "", "conduit compare: --out jac.py is a file; name a folder\n")
+    assert (tmp_path / "jac.py").read_text() == "pass\n"
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -335,7 +345,7 @@ REMEDY = "give a file that --json of a benchmark or of conduit run has written\n
         (["--diff"], "--diff needs two files of results, as --diff before.json after.json; see conduit compare --help"),
         (
             ["--out", "no/such/folder"],
-            "--out no/such/folder cannot be made: No such file or directory; name a ",
+            "--out no/such/folder cannot be made: No such file or directory; name a folder in one that exists\n",
         ),
         (
             ["--command", "tetsam", "--out", "x"],

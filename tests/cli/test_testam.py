@@ -14,6 +14,8 @@ from conduit.launch.registry import CONDUITS, parse_spec
 from conduit.words import value_text
 from conduits.loggp import Loggp
 
+QUICK = ("--iterations", "2")
+
 
 @pytest.fixture
 def testam(command, tmp_path):
@@ -497,3 +499,21 @@ def test_no_run_at_all_is_refused():
 
     with pytest.raises(conduit.BadRequest, match=r"^--repeat 0 is too small; it must be at least 1$"):
         testam(BenchmarkOptions(conduit=("loggp",), repeat=0))
+
+
+def test_a_time_whose_unit_was_forgotten_is_told_once_before_what_it_gives(testam):
+    outcome, found = testam("--conduit", "loggp:L=1.2,g=1us", "--conduit", "loggp", "--sections", "A", *QUICK)
+    assert (outcome.status, len(found)) == (0, 2)
+    told, wrote = outcome.err.splitlines()
+    assert told == (
+        "warning: a round trip on 'loggp:L=1.2,g=1us' takes 2.4 s of virtual time, as a time without a unit is in "
+        "seconds; where microseconds are meant write loggp:L=1.2us,g=1us"
+    )
+    assert wrote.startswith("wrote ")
+
+
+@pytest.mark.parametrize("spec", ["loggp:L=1.2s", "loggp:L=1.2e-6", "udp:rto=2"])
+def test_a_time_that_was_meant_is_not_told(testam, spec):
+    outcome, _ = testam("--conduit", spec, "--sections", "A", *QUICK)
+    assert outcome.status == 0
+    assert re.fullmatch(r"wrote \S+out\.json\n", outcome.err)

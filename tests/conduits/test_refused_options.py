@@ -47,3 +47,57 @@ def test_the_refusal_of_a_number_says_from_where_to_where_it_may_be(option: str,
     assert str(caught.value) == (
         f"option '{option}' of conduit 'mpi:library=sunmpi' cannot be '{value}'; allowed: {allowed}"
     )
+
+
+@pytest.mark.parametrize(
+    ("spec", "asked"),
+    [
+        ("loggp:latency=1us", "L"),
+        ("loggp:Latency=1us", "L"),
+        ("loggp:gap=1us", "g or G"),
+        ("loggp:gap_per_byte=1ns", "G"),
+        ("loggp:o=1us", "o_r or o_s"),
+        ("loggp:lates=1", "late"),
+        ("loggp:l=1us", "L"),
+        ("loggp:slot=3", "slots"),
+        ("loggp:max=512", "max_long or max_medium"),
+        ("sci:tours=2x2", "torus"),
+        ("sci:slot=4", "slots"),  # and not slot_payload
+        ("sci:dma=64", "dma_threshold"),
+        ("mpi:library=scampi,eager=3", "eager_count or eager_size"),
+        ("mpi:library=scampi,lib=3", "library"),
+    ],
+)
+def test_an_option_that_there_is_not_is_refused_with_those_that_its_name_begins_or_explains(
+    spec: str, asked: str
+) -> None:
+    conduit_name, _, option = spec.rpartition("," if "," in spec else ":")
+    name = option.partition("=")[0]
+    with pytest.raises(BadRequest) as caught:
+        parse_spec(spec)
+    assert str(caught.value).startswith(
+        f"conduit '{conduit_name}' has no option '{name}' (did you mean {asked}?); its options are: "
+    )
+
+
+@pytest.mark.parametrize(
+    "spec", ["loggp:bandwidth=1", "loggp:the=1", "loggp:message=1", "loggp:x=1", "sci:and=1", "udp:mtu=1500"]
+)
+def test_an_option_that_is_like_no_other_is_refused_without_a_question(spec: str) -> None:
+    name, option, _ = spec.replace("=", ":").split(":")
+    with pytest.raises(BadRequest) as caught:
+        parse_spec(spec)
+    assert str(caught.value).startswith(f"conduit '{name}' has no option '{option}'; its options are: ")
+
+
+@pytest.mark.parametrize(
+    ("part", "asked"),
+    [("latency:1us", "L=1us"), ("latency", "L=VALUE"), ("o:2us", "o_r=2us or o_s=2us"), ("slot:4", "slots=4")],
+)
+def test_a_part_that_is_no_option_is_refused_with_those_that_were_meant(part: str, asked: str) -> None:
+    with pytest.raises(BadRequest) as caught:
+        parse_spec(f"loggp:{part}")
+    assert str(caught.value) == (
+        f"'{part}' in the spec 'loggp:{part}' is no option (did you mean {asked}?); write option=value, separated by "
+        "commas"
+    )

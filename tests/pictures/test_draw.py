@@ -6,7 +6,7 @@ from itertools import pairwise
 import attrs
 import matplotlib
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 
@@ -172,6 +172,48 @@ def test_sizes_are_named_as_far_as_there_is_room(sizes, labels):
     with figure(attrs.evolve(PICTURE, panels=(panel,), marks=())) as drawn:
         drawn.canvas.draw()
         assert [label.get_text() for label in drawn.axes[0].get_xticklabels()] == labels
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "labels"),
+    [
+        (6.7, 16.5, ["7", "10", "15"]),
+        (6.7, 13.5, ["7", "8", "9", "10", "12"]),
+        (2.1, 300, ["2", "5", "10", "20", "50", "100", "200"]),
+        (0.0011, 0.009, ["0.001", "0.002", "0.005"]),
+        (1.0, 10.0, ["1", "2", "5", "10"]),
+        (3.0, 99.0, ["5", "10", "20", "50", "100"]),
+        (3.0, 3000.0, ["10", "100", "1,000"]),
+        (670, 1650, ["700", "1,000", "1,500"]),
+    ],
+)
+def test_an_axis_of_a_logarithm_names_as_many_values_as_its_span_needs(low, high, labels):
+    assert _labels_of(low, high) == labels
+
+
+@given(st.floats(1e-3, 1e6), st.floats(2.0, 1e5))
+@settings(max_examples=10)
+def test_an_axis_of_a_logarithm_names_three_values_at_least(low, factor):
+    assert 3 <= len(_labels_of(low, low * factor)) <= 10
+
+
+@pytest.mark.parametrize(("low", "high"), [(6.7, 13.5), (1.0, 1e5), (1.01, 999.0)])
+def test_the_values_that_an_axis_names_do_not_cover_one_another(overlaps, low, high):
+    assert overlaps(_spanning(low, high)) == []
+
+
+def _spanning(low, high):
+    panel = attrs.evolve(LINES, curves=(Curve(x=(1.0, 2.0), y=(low, high)),))
+    return attrs.evolve(PICTURE, panels=(panel,), marks=())
+
+
+def _labels_of(low, high):
+    """Return the labels that can be seen on a y axis whose curve has two values."""
+    with figure(_spanning(low, high)) as drawn:
+        drawn.canvas.draw()
+        axis = drawn.axes[0].yaxis
+        least, most = axis.get_view_interval()
+        return [tick.label1.get_text() for tick in axis.get_major_ticks() if least <= tick.get_loc() <= most]
 
 
 def test_stretches_differ_without_colour():

@@ -413,12 +413,14 @@ def test_several_conduits_have_a_folder_each(tmp_path, capsys):
         (["--report", ""], "--report '' is no folder; name one, as reports or ./reports"),
         (
             ["--report", "no/such/folder"],
-            "--report no/such/folder cannot be made: No such file or directory; name ",
+            "--report no/such/folder cannot be made: No such file or directory; name a folder in one that exists\n",
         ),
+        (["--report", "a.json"], "--report a.json is a file; name a folder\n"),
     ],
 )
 def test_wrong_calls(words, message, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.json").write_text("{}")
     assert call(["run", str(PROGRAMS / "good.py"), *words]) == 2
     assert capsys.readouterr().err.startswith(f"conduit run: {message}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,14 @@ _BESIDE, _BESIDE_ALL = 4.5, 9.0
 """Points between curves that lie on one another, and between the lowest and the highest of many."""
 _LABELS = 9
 """Sizes named on an axis at most."""
+_LEAST_LABELS = 3
+"""Values named on an axis of a logarithm."""
+_PARTS = (
+    (1.0, 2.0, 5.0),
+    (1.0, 1.5, 2.0, 3.0, 5.0, 7.0),
+    (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0),
+)
+"""Of a power of ten, that such an axis may name: of the last ones three are in every span of a factor of two."""
 _FEW = 6
 """Rows of a matrix whose numbers have room to be large."""
 _ROW = 11
@@ -55,6 +64,8 @@ def draw_lines(axes: Axes, panel: LinePanel, marks: tuple[AxisMark, ...], title:
             _draw_spread(axes, curve)
     if panel.level is not None:
         axes.axhline(panel.level, color="black", linewidth=0.8)
+    if axes.get_yscale() == "log":
+        _name_enough(axes)
     rows = _draw_marks(axes, marks) if panel.scale == "bytes" else 0
     axes.set_title(title, loc="left", pad=6 + _ROW * rows)
     axes.set_xlabel(panel.x_label)
@@ -121,6 +132,21 @@ def _scale_y(axes: Axes, panel: LinePanel) -> None:
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if max(values) < 100 * min(values) else (1,)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _number(value)))
     axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _name_enough(axes: Axes) -> None:
+    """Name more values on the y axis, a logarithm, where those that it names are too few to read others by."""
+    from matplotlib.ticker import FixedLocator
+
+    low, high = sorted(axes.get_ylim())
+    if sum(low <= place <= high for place in axes.yaxis.get_majorticklocs()) >= _LEAST_LABELS:
+        return
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for parts in _PARTS:
+        places = [place for power in powers for part in parts if low <= (place := part * 10.0**power) <= high]
+        if len(places) >= _LEAST_LABELS:
+            break
+    axes.yaxis.set_major_locator(FixedLocator(places))
 
 
 def _number(value: float) -> str:
