@@ -25,13 +25,13 @@ class ObservedCpu(Cpu):
     """A CPU that tells `spent(rank, begin, end, why)` of each span of its time, in order and without overlap.
 
     Attributes:
-        why: what the time is spent on that is given to it from now on.
+        why: what the time is spent on that is given to it from now on; what comes before any turn is the start's.
     """
 
     __slots__ = ("_free", "_held", "_mark", "_polls_since", "_spans", "_spent", "why")
 
     def __init__(self, kernel: Kernel, rank: int, on_idle: Callable[[], None] | None, spent: Spent) -> None:
-        self.why = "polling"
+        self.why = "start"
         self._spent = spent
         self._free = self._mark = 0
         self._held = False

@@ -232,6 +232,29 @@ def test_first_contacts_in_the_measured_part_are_told(warm, said):
         assert first[0].remedy == "Send one message along each pair before the clock starts, and a barrier after it."
 
 
+async def to_and_fro(comm):
+    """Two ranks send one message to and fro."""
+    number = np.zeros(1)
+    for _ in range(5):
+        for rank in range(2):
+            if comm.rank == rank:
+                await comm.Send(number, 1 - rank)
+            else:
+                await comm.Recv(number, rank)
+
+
+def test_first_contacts_of_programs_of_mpi_are_told_too():
+    with reporting() as reports:
+        MPI.run(to_and_fro, library="sunmpi")
+        MPI.run(to_and_fro, library="scampi")
+    assert re.fullmatch(
+        r"First contacts are in the measured part: the first message between two ranks took longer than later ones do, "
+        r"on 2 pairs, which cost rank \d 832\.\d µs, \d\d % of its time after the start\.",
+        reports[0].advice[0].what,
+    )
+    assert [each.what for each in reports[0].advice[1:] + reports[1].advice] == []
+
+
 SAID = {
     "element_wise": "accesses rank 1 element by element at",
     "hot_spot": "is a hot spot",
@@ -517,6 +540,18 @@ def test_pictures_and_links_are_of_the_time_after_the_start(beside):
     (links,) = pictures["links"].panels
     assert links.x_label == "% of the time after the start"
     assert links.values[0][0] == pytest.approx(100 * found.links[0].busy / found.working)
+
+
+@pytest.mark.parametrize("library", ["sunmpi", "scampi", "start"])
+def test_a_program_that_does_nothing_has_no_time_after_the_start(library, tmp_path):
+    async def nothing(comm):
+        pass
+
+    with reporting() as reports:
+        MPI.run(nothing, library=library)
+    reports[0].write(tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    assert re.search(r"[\d,.]+ µs of virtual time, 0\.000 µs of them after the start, 0 messages; ", page)
 
 
 def test_the_page_is_small_and_says_of_which_time_links_are(beside, tmp_path):

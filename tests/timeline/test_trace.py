@@ -4,6 +4,7 @@ import itertools
 from collections import Counter
 from decimal import Decimal
 
+import attrs
 import pytest
 import trio
 from hypothesis import given
@@ -17,6 +18,8 @@ from conduit.seeing.timeline.tracks import lanes
 
 from .chrome_format import Loaded, check_nesting
 from .programs import SIMULATED, everything
+
+PARTS = ("start", "compute", "overhead", "copies", "handlers", "polling", "blocked", "idle")
 
 
 @pytest.fixture(params=SIMULATED, scope="module")
@@ -84,6 +87,17 @@ def test_the_time_of_each_rank_adds_up(traced):
         assert told["handlers"] == spent.pop("handler") == 3 * 4 * 100_000
         assert told["overhead"] == sum(spent.values())
         assert set(spent) <= {"send", "receive", "reply", "interrupt", "call"}
+
+
+@pytest.mark.parametrize("network", [*SIMULATED, "mpi:library=start"])
+def test_what_a_network_takes_before_main_is_its_start(network):
+    async def now(ep):
+        return round(ep.now * 1e12)
+
+    found = conduit.run(now, conduit=network, trace=True)
+    assert [attrs.asdict(each) for each in found.trace.accounts()] == [
+        {**dict.fromkeys(PARTS, 0), "start": when, "idle": found.trace.length - when} for when in found.values
+    ]
 
 
 def test_tracks_are_one_a_rank_for_calls_and_handlers(traced):

@@ -83,6 +83,8 @@ def _looked_for(recording: ReportRecording, found: Profile) -> str:
         kinds += ["contended locks", "late polls", "full queues", "first contacts"]
         if recording.alignment > 1:
             kinds.append("unaligned payloads")
+    elif not recording.in_real_time:
+        kinds.append("first contacts")
     return f"{', '.join(kinds[:-1])} or {kinds[-1]}"
 
 

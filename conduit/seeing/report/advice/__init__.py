@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from conduit.seeing.report.advice.accesses import element_wise
 from conduit.seeing.report.advice.computing import imbalance, not_polled
+from conduit.seeing.report.advice.contacts import contacts
 from conduit.seeing.report.advice.from_one import from_one
 from conduit.seeing.report.advice.hot_spots import atomics, hot_spots, locks
 from conduit.seeing.report.advice.network import first_contacts, full_queues, short_messages, unaligned
@@ -21,16 +22,17 @@ def advice(recording: ReportRecording, found: Profile) -> list[Advice]:
     """Return what to change, the most worthwhile first; of a job that took no time or stood still nothing."""
     if not found.length or stands_still(recording):
         return []
+    met = contacts(recording, found)
     every = [
         *not_polled(recording, found),
         *imbalance(recording, found),
-        *of_ranks_alike(element_wise(recording, found)),
+        *of_ranks_alike(element_wise(recording, found, met)),
         *of_ranks_alike(atomics(recording, found)),
         *locks(recording, found),
         *hot_spots(recording, found),
-        *full_queues(recording, found),
+        *full_queues(recording, found, met),
         *unaligned(recording, found),
-        *first_contacts(recording, found),
+        *first_contacts(found, met),
     ]
     return sorted(every or from_one(recording, found) or short_messages(found), key=lambda each: -each.share)
 

@@ -9,8 +9,9 @@ from statistics import median
 
 import attrs
 
+from conduit.seeing.report.advice.contacts import Contacts
 from conduit.seeing.report.advice.parts import MANY, SMALL, WORTH, Advice, OfLine, capitalised, in_calls, part, whose
-from conduit.seeing.report.intervals import overlap, union
+from conduit.seeing.report.intervals import Covered, overlap, union
 from conduit.seeing.report.observer import SEND, Called, ReportRecording
 from conduit.seeing.report.profile import Profile
 from conduit.seeing.report.vocabulary import Vocabulary
@@ -61,9 +62,9 @@ class _Uses:
         return len(self.sizes) >= 2 * len({epoch for epoch, _ in self.turns})
 
 
-def element_wise(recording: ReportRecording, found: Profile) -> list[OfLine]:
+def element_wise(recording: ReportRecording, found: Profile, contacts: Contacts) -> list[OfLine]:
     """Many small messages or native operations from one line, each waited for there."""
-    waited = _waited(recording, found)
+    waited = _waited(recording, found, contacts)
     handed = _waited_elsewhere(recording, found)
     made = _message_wise(recording, found, waited)
     listed = _listed(found)
@@ -84,14 +85,20 @@ def element_wise(recording: ReportRecording, found: Profile) -> list[OfLine]:
     return made
 
 
-def _waited(recording: ReportRecording, found: Profile) -> dict[tuple[str, int], tuple[int, int]]:
-    """Return how often each line and rank waited and how long, but for what those waited for were computing."""
+def _waited(recording: ReportRecording, found: Profile, contacts: Contacts) -> dict[tuple[str, int], tuple[int, int]]:
+    """Return how often each line and rank waited and how long, but for what those waited for were at besides.
+
+    That is what they computed, and their own first contacts.
+    """
+    besides = [
+        Covered([*computing.intervals, *contacts.get(rank, ())]) for rank, computing in enumerate(found.times.computing)
+    ]
     waited: dict[tuple[str, int], tuple[int, int]] = {}
     for rank, waits in enumerate(recording.waits):
         for wait in waits:
             count, ticks = waited.get((wait.place, rank), (0, 0))
-            computed = [found.times.computing[peer].within(wait.begin, wait.end) for peer in wait.ranks]
-            waited[wait.place, rank] = count + 1, ticks + wait.end - wait.begin - max(computed, default=0)
+            other = [besides[peer].within(wait.begin, wait.end) for peer in wait.ranks]
+            waited[wait.place, rank] = count + 1, ticks + wait.end - wait.begin - max(other, default=0)
     return waited
 
 

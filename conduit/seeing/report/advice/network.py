@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from statistics import median
+from collections.abc import Collection, Iterable, Mapping
 
 from conduit.contract import Category, Identity
-from conduit.seeing.report.advice.parts import SMALL, WORTH, Advice, in_calls, like, part, us
+from conduit.seeing.report.advice.contacts import Contacts
+from conduit.seeing.report.advice.parts import WORTH, Advice, in_calls, like, part, us
 from conduit.seeing.report.epochs import spans_of
-from conduit.seeing.report.intervals import Covered, Interval
+from conduit.seeing.report.intervals import Covered, Interval, difference
 from conduit.seeing.report.late import SLOT
 from conduit.seeing.report.observer import ReportRecording
 from conduit.seeing.report.profile import Profile
-from conduit.seeing.timeline.recording import MessageLife
 from conduit.words import many
 
 _MOSTLY, _SHORT, _SEVERAL = 0.5, 512, 16
 """Of a rank's time after the start, from which messages are most of it; their mean bytes at most, and how many."""
-_LONGER = 3
-"""Times that the call of a first message takes at least, of what those of later ones like it do."""
-_NOT_ITS_OWN = ("receive", "handler", "reply", "interrupt", "waiting", "compute")
-"""What a rank's time goes to in the call of a message that is not for this message: polls, and waits for slots."""
 
 
-def full_queues(recording: ReportRecording, found: Profile) -> list[Advice]:
+def full_queues(recording: ReportRecording, found: Profile, contacts: Contacts) -> list[Advice]:
     """Time that ranks waited for a free slot, but in collective calls, whose messages are not the program's."""
     waited: dict[int, list[Interval]] = defaultdict(list)
     places: Counter[str] = Counter()
@@ -32,8 +27,10 @@ def full_queues(recording: ReportRecording, found: Profile) -> list[Advice]:
     for rank, waits in enumerate(recording.waits):
         for wait in waits:
             if wait.what.startswith(SLOT) and (wait.place, rank) not in collectives:
-                waited[rank].append((wait.begin, wait.end))
-                places[wait.place] += wait.end - wait.begin
+                meeting = Covered(time for each in (rank, *wait.ranks) for time in contacts.get(each, ()))
+                times = difference([(wait.begin, wait.end)], meeting.intervals)
+                waited[rank] += times
+                places[wait.place] += sum(end - begin for begin, end in times)
     share = found.epochs.saved(waited) / found.working
     if share < WORTH:
         return []
@@ -96,16 +93,13 @@ def _most(losses: Mapping[int, Iterable[Interval]]) -> tuple[int, int]:
     return rank, totals[rank]
 
 
-def first_contacts(recording: ReportRecording, found: Profile) -> list[Advice]:
+def first_contacts(found: Profile, contacts: Contacts) -> list[Advice]:
     """First messages between two ranks whose calls took longer than those of later ones like them."""
-    extra: dict[int, list[Interval]] = defaultdict(list)
-    for source, begin, ticks in _extra(recording, found):
-        extra[source].append((begin, begin + ticks))
-    pairs = sum(map(len, extra.values()))
-    share = found.epochs.saved(extra) / found.working
+    pairs = sum(map(len, contacts.values()))
+    share = found.epochs.saved(contacts) / found.working
     if share < WORTH:
         return []
-    rank, ticks = _most(extra)
+    rank, ticks = _most(contacts)
     return [
         Advice(
             f"First contacts are in the measured part: the first message between two ranks took longer than later "
@@ -114,54 +108,6 @@ def first_contacts(recording: ReportRecording, found: Profile) -> list[Advice]:
             share,
         )
     ]
-
-
-def _by_pair(found: Profile) -> dict[tuple[int, int], list[MessageLife]]:
-    """Return the requests between two ranks, in the order in which they were sent."""
-    pairs: dict[tuple[int, int], list[MessageLife]] = defaultdict(list)
-    for life in sorted(found.lives, key=lambda life: life.begin):
-        if not life.message.reply and life.message.source != life.message.dest:
-            pairs[life.way].append(life)
-    return pairs
-
-
-def _own_part(life: MessageLife, others: Covered, computing: Covered) -> int:
-    """Return what a call took for its own message, as far as its receiver did not keep it waiting."""
-    begin, end = life.begin, life.end
-    return max(end - begin - others.within(begin, end) - computing.within(begin, end), 0)
-
-
-def _extra(recording: ReportRecording, found: Profile) -> Iterator[tuple[int, int, int]]:
-    """Yield of each pair whose first message took longer than it would have later: the sender, from when, how long.
-
-    Where there is no later one like it, of the pair or else of another, it takes as much longer as others do.
-    """
-    others = spans_of(recording, _NOT_ITS_OWN)
-    hosts, computing = recording.hosts, found.times.computing
-    later: dict[tuple[object, ...], list[int]] = defaultdict(list)
-    firsts: list[tuple[MessageLife, int, tuple[object, ...]]] = []
-    for (source, dest), lives in _by_pair(found).items():
-        for turn, life in enumerate(lives):
-            own = _own_part(life, others[source], computing[dest])
-            kind = life.category, max(life.nbytes, SMALL).bit_length(), hosts[source] == hosts[dest]
-            if turn:
-                later[*kind, source, dest].append(own)
-                later[kind].append(own)
-            else:
-                firsts.append((life, own, kind))
-    usual = {kind: median(times) for kind, times in later.items()}
-    known = [(life, own, usual.get((*kind, *life.way), usual.get(kind))) for life, own, kind in firsts]
-    more = [(life, own, own if after is None else _longer(own, after), after is None) for life, own, after in known]
-    connecting = median([ticks for *_, ticks, alone in more if not alone] or [0])
-    for life, own, ticks, alone in more:
-        extra = min(connecting, own) if alone else ticks
-        if extra:
-            yield life.message.source, life.begin, int(extra)
-
-
-def _longer(first: int, later: float) -> float:
-    """Return how much longer than later messages a first one took, 0 where they are about alike."""
-    return first - later if first > _LONGER * later else 0
 
 
 def short_messages(found: Profile) -> list[Advice]:
