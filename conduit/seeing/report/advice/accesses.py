@@ -68,13 +68,14 @@ def element_wise(recording: ReportRecording, found: Profile) -> list[OfLine]:
     made = _message_wise(recording, found, waited)
     listed = _listed(found)
     others = in_calls(recording, "atomic", "lock", "hold", "barrier", "collective")
+    around = in_calls(recording, "open", "close")  # whose time, and whose messages, are of another advice
     for key, uses in _uses(recording, found).items():
         place, rank = key
         count, ticks = waited.get(key, (0, 0))
         if 4 * handed[key][0] >= 3 * len(uses.sizes):
             count, ticks = count + handed[key][0], ticks + handed[key][1]
         share = (ticks + uses.ticks) / found.working
-        if not place or not uses.small or share < WORTH:
+        if not place or not uses.small or share < WORTH or key in around:
             continue
         if key in listed:
             made.append(OfLine(place, rank, _of_lists(rank, place, uses, listed[key], share)))
