@@ -11,11 +11,16 @@ from extended.windows.accumulates import Change, has, in_one_call
 from extended.windows.operations import Operations
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from extended.windows.calls import Call
 
 
+_FLUSHES = ("win.Flush", "win.Flush_all")
+
+
 class ListenedOperations(Operations):
-    """Locks of one rank and accumulates, each told once."""
+    """Locks of one rank, flushes and accumulates, each told once."""
 
     async def lock(self, rank: int, what: str, *, shared: bool) -> None:
         """As of `Operations`."""
@@ -29,6 +34,14 @@ class ListenedOperations(Operations):
         await super().unlock(rank)
         if held:
             self._tell(begin, "close", "win.Unlock", rank)
+
+    async def flush(self, what: str, ranks: Sequence[int] | None = None) -> None:
+        """As of `Operations`; that of a call which gives up a lock is told as that call."""
+        begin = self._ticks()
+        await super().flush(what, ranks)
+        if what in _FLUSHES:
+            for rank in range(len(self._shape.members)) if ranks is None else ranks:
+                self._tell(begin, "complete", what, rank)
 
     async def accumulate(self, call: Call, rank: int, start: int, what: Change, cost: str) -> None:
         """As of `Operations`; many elements are no operation on one number, and may be a list of native ones."""

@@ -368,6 +368,37 @@ async def counted(ep, at_once):
     await x.barrier()
 
 
+async def window_flushed(ep, at_once):
+    """Each rank reads numbers of its neighbour's part of a window, and completes each of them before the next."""
+    x = await Extended.attach(ep)
+    win, numbers = await Win.Allocate(8 * MANY, 8, comm=x), np.zeros(MANY)
+    there = (ep.rank + 1) % ep.size
+    await win.Lock_all()
+    if at_once:
+        await win.Get(numbers, there)
+    for index in range(0 if at_once else MANY):
+        await win.Get(numbers[index : index + 1], there, index)
+        await win.Flush(there)
+    await win.Unlock_all()
+    await x.barrier()
+    await win.Free()
+
+
+async def window_flushed_once(ep):
+    """The same, completed together: two gets of a line between two flushes."""
+    x = await Extended.attach(ep)
+    win, numbers = await Win.Allocate(8 * MANY, 8, comm=x), np.zeros(MANY)
+    there = (ep.rank + 1) % ep.size
+    await win.Lock_all()
+    for first in range(0, MANY, 2):
+        for index in (first, first + 1):
+            await win.Get(numbers[index : index + 1], there, index)
+        await win.Flush(there)
+    await win.Unlock_all()
+    await x.barrier()
+    await win.Free()
+
+
 async def window_locked(ep, once):
     """Each rank reads numbers of its neighbour's part of a window, with a lock for each of them or one for all."""
     x = await Extended.attach(ep)
@@ -489,6 +520,7 @@ CAUSES = {
     "computed in a lock": Cause(
         computed_in_lock, True, False, "waits for lock 'a' while others have it", LESS, gone=False
     ),
+    "window's flushes": Cause(window_flushed, False, True, "element by element", BLOCK),
     "window's locks": Cause(window_locked, False, True, "calls win.Lock and win.Unlock 60 times each", ONE_LOCK),
     "counted": Cause(counted, False, True, "atomic operations on rank 0", FEWER, also=(HOT,), ranks=8),
     "counted, natively": Cause(counted, False, True, "atomic operations on rank 0", FEWER, "t3e", ranks=8),
@@ -702,6 +734,29 @@ async def edges(ep):
 @pytest.mark.parametrize("main", [two_under_way, in_pairs, by_messages])
 def test_who_has_others_under_way_or_sends_messages_does_not_wait_for_each(main, network):
     found, _ = reported(main, ranks=2, conduit=network)
+    assert [each.what for each in found.advice if "waits for each one" in each.what] == []
+
+
+@pytest.mark.parametrize("network", ["sci", "t3e", "mpi"])
+def test_accesses_of_windows_that_are_flushed_one_by_one_are_told_with_their_line(network):
+    found, _ = reported(window_flushed, False, ranks=4, conduit=network)
+    line = window_flushed.__code__.co_firstlineno + 9
+    assert re.fullmatch(
+        rf"Rank \d, like 3 other ranks, accesses rank \d element by element at \S*test_advice\.py:{line} in "
+        r"window_flushed: 60 times 8 bytes, and waits for each one\. Calls and waits there take \d\d % of its time "
+        r"after the start\.",
+        found.advice[0].what,
+    )
+    assert found.advice[0].remedy == (
+        "Move a whole block at once (one `win.Get`, `win.Put` or `win.Accumulate` of the range), or begin all of them "
+        "in one epoch, which waits for them once, at its end."
+    )
+    assert len(found.advice) == 1
+
+
+@pytest.mark.parametrize("network", ["sci", "mpi"])
+def test_accesses_of_windows_that_are_flushed_together_are_not_said_to_be_waited_for_each(network):
+    found, _ = reported(window_flushed_once, ranks=4, conduit=network)
     assert [each.what for each in found.advice if "waits for each one" in each.what] == []
 
 
