@@ -98,6 +98,9 @@ class Atomics:
         await self._events.finish(operation)
         return kind.from_words(operation.words)[0] if code & _FETCH else None
 
+    perform_untold = perform
+    """The same where listeners are not to hear of it as a call of the program's: derived classes tell `perform`."""
+
     def atomic_apply(self, token: Token, number: int, code: int, low_word: int, high_word: int, *words: int) -> None:
         """Request: apply an operation, its operands in `words`."""
         kind = TYPES[code >> _TYPE]
@@ -206,6 +209,7 @@ class Atomic:
         atomics: the rank's part in them.
         bounds: how far the segments of the ranks reach.
         type_index: which of the types.
+        told: whether listeners hear of them as the program's calls.
 
     Attributes:
         bounds: as given.
@@ -267,8 +271,9 @@ class Atomic:
 
     _called: ClassVar = "d"
 
-    def __init__(self, atomics: Atomics, bounds: Bounds, type_index: int) -> None:
+    def __init__(self, atomics: Atomics, bounds: Bounds, type_index: int, *, told: bool = True) -> None:
         self._atomics = atomics
+        self._perform_one = atomics.perform if told else atomics.perform_untold
         self.bounds = bounds
         self.kind = type_index
         self._kind = TYPES[type_index]
@@ -405,16 +410,16 @@ class Atomic:
         fetch: bool,
     ) -> Coroutine[Any, Any, Any]:
         code = self._code | (_FETCH if fetch else 0) | op
-        return self._atomics.perform(call, code, index(dest), index(offset), operands)
+        return self._perform_one(call, code, index(dest), index(offset), operands)
 
     def __repr__(self) -> str:
         return f"<Atomic of {self.dtype}>"
 
 
-def atomic(atomics: Atomics, bounds: Bounds, dtype: object) -> Atomic:
+def atomic(atomics: Atomics, bounds: Bounds, dtype: object, *, told: bool = True) -> Atomic:
     """Return the atomic operations on numbers of a dtype.
 
     Raises:
         conduit.BadRequest: a dtype that has none.
     """
-    return Atomic(atomics, bounds, type_index("atomic", dtype))
+    return Atomic(atomics, bounds, type_index("atomic", dtype), told=told)

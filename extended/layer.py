@@ -204,18 +204,20 @@ class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap, Team):
 
     # ----------------------------------------------------------------------------------------------- atomics and locks
 
-    def atomic(self, dtype: DTypeLike) -> Atomic:
+    def atomic(self, dtype: DTypeLike, *, told: bool = True) -> Atomic:
         """Return the atomic operations on numbers of one type; plain.
 
         Args:
             dtype: i4, u4, i8, u8, f4 or f8, little-endian, in any form that numpy takes.
+            told: of a front end: whether listeners hear of the operations as calls of the program's; False where it
+                tells its own calls.
 
         Raises:
             conduit.BadRequest: another dtype.
 
         Source: GASNet-EX, `gex_AD_Create` and `gex_AD_OpNB`.
         """
-        return atomic(self._atomics, self.bounds, dtype)
+        return atomic(self._atomics, self.bounds, dtype, told=told)
 
     def lock(self, name: str | int) -> Lock:
         """Return a lock of the whole job; plain.

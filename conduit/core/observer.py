@@ -127,7 +127,8 @@ class CallListener:
                 library beside Active Messages sends, as MPI in programs of MPI alone.  Of the layer too, and told when
                 they are over: "atomic" for an operation on one number, "barrier" from when the rank has come until it
                 leaves, "lock" from when a task asks for a lock until it has it, "hold" from then until it has
-                released it.
+                released it; "open" for a call that accesses to a rank need before them, "close" for that after them,
+                "complete" for one that waits for those to a rank which were begun before.
             name: "put", "get" or "atomic"; of a collective or a call on one number its own; of a message "send", or
                 the name of the collective that sends it; of a barrier or a lock what reports call it.
             peer: the rank at the other side, of a lock the one that keeps its queue, -1 where that is a team.

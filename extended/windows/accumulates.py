@@ -75,6 +75,11 @@ def has(ep: Endpoint, kind: int, place: int) -> bool:
     return ep.rma is not None and dtype.kind in "iu" and dtype.itemsize == 8 and not place % 8
 
 
+def in_one_call(what: Change) -> bool:
+    """Say whether the extended layer has a call for an accumulate of many elements."""
+    return what.out is None and what.code in _NAMES
+
+
 async def perform(x: Extended, dest: int, place: int, what: Change) -> Handle[None] | None:
     """Do an accumulate, or begin it, by the network's own operations.
 
@@ -88,8 +93,8 @@ async def perform(x: Extended, dest: int, place: int, what: Change) -> Handle[No
         what to wait for, None where it is done.
     """
     dtype = DTYPES[what.kind]
-    words = x.atomic(dtype)
-    if what.out is None and what.code in _NAMES:
+    words = x.atomic(dtype, told=False)
+    if in_one_call(what):
         places = np.arange(place, place + what.nbytes, dtype.itemsize)
         return await words.accumulate_nb(dest, places, what.given, _NAMES[what.code])
     await x.ep.poll()

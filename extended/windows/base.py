@@ -9,6 +9,7 @@ from extended.front_ends import integer
 from extended.windows.calls import Call, called, unplaced
 from extended.windows.constants import MODE, PROC_NULL
 from extended.windows.epochs import Epochs
+from extended.windows.listened import ListenedOperations
 from extended.windows.making import Made
 from extended.windows.operations import Operations
 from extended.windows.part import Part
@@ -38,7 +39,8 @@ class WindowBase:
         ranks = {member.rank: rank for rank, member in enumerate(shape.members)}
         self._team.title_barriers(self._epochs.calls_of_all)
         self._part = Part(shape.memory, ranks, self._rank, self._epochs)
-        self._operations = Operations(service, shape, self._part, slot, self._epochs, checks=checks)
+        operations = Operations if service.ep.call_listener is None else ListenedOperations
+        self._operations = operations(service, shape, self._part, slot, self._epochs, checks=checks)
         service.fill(slot, self._part, self._operations.left_open)
         self._slot = slot
         self._notified = False  # of a Fence that was cancelled

@@ -98,7 +98,7 @@ class WindowLocks:
 
     def __init__(self, x: Extended) -> None:
         self._ep: Endpoint = x.ep
-        self._words = x.atomic("u8")
+        self._words = x.atomic("u8", told=False)
         self._ticket = 0
         self._had: list[WindowHold] = []
         self._places: dict[int, Place] = {}  # by ticket

@@ -404,7 +404,7 @@ class Operations:
     async def _hold(self, rank: int, what: str) -> None:
         while (hold := self._holds.get(rank)) is None or not hold.held:
             if hold is None:
-                await self.lock(rank, what, shared=True)
+                await Operations.lock(self, rank, what, shared=True)  # no call of the program's, as `listened` tells
             else:  # another task takes it, or is cancelled
                 await self._ep.block_until(lambda now=hold: now.held or self._holds.get(rank) is not now, what=what)  # type: ignore[misc]
 
@@ -441,7 +441,7 @@ class Operations:
         if not self._holds:
             await self._ep.poll()
         for rank in list(self._holds):
-            await self.unlock(rank)
+            await Operations.unlock(self, rank)
 
     async def leave_all(self, what: str) -> None:
         """Give up all locks, and wait until this rank's places in their queues are needed no longer."""

@@ -9,6 +9,7 @@ import pytest
 import conduit
 from conduit.launch.tracing import reporting
 from extended import Extended
+from extended.windows import LOCK_SHARED, Win
 
 MANY = 60
 
@@ -367,6 +368,77 @@ async def counted(ep, at_once):
     await x.barrier()
 
 
+async def window_flushed(ep, at_once):
+    """Each rank reads numbers of its neighbour's part of a window, and completes each of them before the next."""
+    x = await Extended.attach(ep)
+    win, numbers = await Win.Allocate(8 * MANY, 8, comm=x), np.zeros(MANY)
+    there = (ep.rank + 1) % ep.size
+    await win.Lock_all()
+    if at_once:
+        await win.Get(numbers, there)
+    for index in range(0 if at_once else MANY):
+        await win.Get(numbers[index : index + 1], there, index)
+        await win.Flush(there)
+    await win.Unlock_all()
+    await x.barrier()
+    await win.Free()
+
+
+async def window_flushed_once(ep):
+    """The same, completed together: two gets of a line between two flushes."""
+    x = await Extended.attach(ep)
+    win, numbers = await Win.Allocate(8 * MANY, 8, comm=x), np.zeros(MANY)
+    there = (ep.rank + 1) % ep.size
+    await win.Lock_all()
+    for first in range(0, MANY, 2):
+        for index in (first, first + 1):
+            await win.Get(numbers[index : index + 1], there, index)
+        await win.Flush(there)
+    await win.Unlock_all()
+    await x.barrier()
+    await win.Free()
+
+
+async def window_locked(ep, once):
+    """Each rank reads numbers of its neighbour's part of a window, with a lock for each of them or one for all."""
+    x = await Extended.attach(ep)
+    win, numbers = await Win.Allocate(8 * MANY, 8, comm=x), np.zeros(MANY)
+    there = (ep.rank + 1) % ep.size
+    if once:
+        await win.Lock(there, LOCK_SHARED)
+        await win.Get(numbers, there)
+        await win.Unlock(there)
+    for index in range(0 if once else MANY):
+        await win.Lock(there, LOCK_SHARED)
+        await win.Get(numbers[index : index + 1], there, index)
+        await win.Unlock(there)
+    await x.barrier()
+    await win.Free()
+
+
+async def window_added(ep, kind):
+    """Rank 0 adds to a number of rank 1's part of a window, with a lock for each time."""
+    x = await Extended.attach(ep)
+    win, one = await Win.Allocate(8, 8, comm=x), np.ones(1, kind)
+    if ep.rank == 0:
+        for _ in range(MANY):
+            _ = await win.Lock(1), await win.Accumulate(one, 1), await win.Unlock(1)
+    await x.barrier()
+    await win.Free()
+
+
+async def window_combined(ep):
+    """Rank 0 changes four numbers of rank 1's part of a window at a time, and brings those before."""
+    x = await Extended.attach(ep)
+    win, four, before = await Win.Allocate(32, 8, comm=x, checks=False), np.ones(4, "i8"), np.zeros(4, "i8")
+    await win.Fence()
+    for _ in range(0 if ep.rank else MANY):
+        await win.Get_accumulate(four, before, 1)
+    await win.Fence()
+    await x.barrier()
+    await win.Free()
+
+
 @dataclass
 class Cause:
     """A program with one cause, and with that mended.
@@ -393,6 +465,10 @@ SPREAD = "Give it less work"
 BLOCK = "Move a whole block"
 FEWER = "Make fewer of them"
 LESS = "Take it less often"
+ONE_LOCK = (
+    "Call `win.Lock` once for all of the accesses, or `win.Lock_all` once and `win.Flush` where one must be complete; "
+    "or move the range at once by one `win.Get`, `win.Put` or `win.Accumulate`."
+)
 NOT = " did not poll while others waited for it"
 HOT = "is a hot spot"
 FORETOLD = (POLL, SPREAD, "Let offsets, sizes", "Send one message along")
@@ -444,6 +520,8 @@ CAUSES = {
     "computed in a lock": Cause(
         computed_in_lock, True, False, "waits for lock 'a' while others have it", LESS, gone=False
     ),
+    "window's flushes": Cause(window_flushed, False, True, "element by element", BLOCK),
+    "window's locks": Cause(window_locked, False, True, "calls win.Lock and win.Unlock 60 times each", ONE_LOCK),
     "counted": Cause(counted, False, True, "atomic operations on rank 0", FEWER, also=(HOT,), ranks=8),
     "counted, natively": Cause(counted, False, True, "atomic operations on rank 0", FEWER, "t3e", ranks=8),
 }  # fmt: skip
@@ -657,6 +735,74 @@ async def edges(ep):
 def test_who_has_others_under_way_or_sends_messages_does_not_wait_for_each(main, network):
     found, _ = reported(main, ranks=2, conduit=network)
     assert [each.what for each in found.advice if "waits for each one" in each.what] == []
+
+
+@pytest.mark.parametrize("network", ["sci", "t3e", "mpi"])
+def test_accesses_of_windows_that_are_flushed_one_by_one_are_told_with_their_line(network):
+    found, _ = reported(window_flushed, False, ranks=4, conduit=network)
+    line = window_flushed.__code__.co_firstlineno + 9
+    assert re.fullmatch(
+        rf"Rank \d, like 3 other ranks, accesses rank \d element by element at \S*test_advice\.py:{line} in "
+        r"window_flushed: 60 times 8 bytes, and waits for each one\. Calls and waits there take \d\d % of its time "
+        r"after the start\.",
+        found.advice[0].what,
+    )
+    assert found.advice[0].remedy == (
+        "Move a whole block at once (one `win.Get`, `win.Put` or `win.Accumulate` of the range), or begin all of them "
+        "in one epoch, which waits for them once, at its end."
+    )
+    assert len(found.advice) == 1
+
+
+@pytest.mark.parametrize("network", ["sci", "mpi"])
+def test_accesses_of_windows_that_are_flushed_together_are_not_said_to_be_waited_for_each(network):
+    found, _ = reported(window_flushed_once, ranks=4, conduit=network)
+    assert [each.what for each in found.advice if "waits for each one" in each.what] == []
+
+
+@pytest.mark.parametrize("network", ["sci", "t3e", "mpi"])
+def test_locks_of_windows_are_told_as_their_calls_at_the_line_of_the_first(network):
+    found, _ = reported(window_locked, False, ranks=4, conduit=network)
+    (told,) = [each for each in found.advice if "win.Lock" in each.what]
+    line = window_locked.__code__.co_firstlineno + 10
+    assert re.fullmatch(
+        r"Rank \d, like 3 other ranks, calls win\.Lock and win\.Unlock 60 times each for accesses to rank \d at "
+        rf"\S*test_advice\.py:{line} in window_locked, for one access each time\. These calls take \d\d % of its time "
+        r"after the start\.",
+        told.what,
+    )
+    assert told.remedy == ONE_LOCK
+    assert "atomic operation" not in "".join(each.what for each in found.advice)
+
+
+@pytest.mark.parametrize("kind", ["f8", "i8"])
+@pytest.mark.parametrize("network", ["sci", "t3e", "mpi"])
+def test_accumulates_of_windows_are_counted_without_what_their_locks_are_made_of(network, kind):
+    found, _ = reported(window_added, kind, ranks=2, conduit=network)
+    line = window_added.__code__.co_firstlineno + 6
+    here = rf"at \S*test_advice\.py:{line} in window_added, "
+    share = r" take \d\d % of its time after the start\."
+    told = [each.what for each in found.advice if "win.Lock" in each.what or "atomic" in each.what]
+    patterns = (
+        rf"Rank 0 calls win\.Lock and win\.Unlock 60 times each for accesses to rank 1 {here}for one access each "
+        rf"time\. These calls{share}",
+        rf"Rank 0 makes 60 atomic operations on rank 1 {here}one by one\. They{share}",
+    )
+    for pattern in patterns:
+        assert len([what for what in told if re.fullmatch(pattern, what)]) == 1, told
+    assert len(told) == 2
+
+
+def test_a_range_that_a_window_combines_is_a_list_of_native_operations():
+    found, _ = reported(window_combined, ranks=2, conduit="t3e")
+    line = window_combined.__code__.co_firstlineno + 6
+    assert re.fullmatch(
+        rf"The lists that rank 0 gives at \S*test_advice\.py:{line} in window_combined are one native operation for "
+        r"each element: 240 times 8 bytes in 60 lists\. Calls and waits there take \d\d % of its time after the "
+        r"start\.",
+        found.advice[0].what,
+    )
+    assert [each.what for each in found.advice if "atomic operation" in each.what] == []
 
 
 GOOD = (stencil, edges, reducing, ping_pong, one_to_all, pipeline, exchanging, own, uncontended)

@@ -15,6 +15,7 @@ class Vocabulary:
         begin: how several accesses are made at once, as an order.
         tree: what combines numbers of all ranks.
         fewer: how atomic operations become fewer than one for each number, beside adding up in a variable; an order.
+        opened: how calls around accesses, that open and close them, become fewer; a sentence.
         from_one: what replaces one rank's accesses of all others; sentences.
         send: how many messages become few; a sentence.
         exchange: how an exchange step by step takes less; a sentence.
@@ -28,6 +29,7 @@ class Vocabulary:
         "draw several numbers at once (`fetch_add` of how many), give numbers of one rank to one `accumulate`, or let "
         "a tree combine what is one sum (all_reduce)"
     )
+    opened: str = "Make these calls once for all of the accesses, or move a whole range at once."
     from_one: str = (
         "If all of them get the same, `await x.broadcast(...)` lets ranks pass it on; the parts of one array go by "
         "`scatter`, and what comes from all by `gather` or `reduce`."

@@ -11,6 +11,7 @@ from conduit.seeing.report.advice.contacts import contacts
 from conduit.seeing.report.advice.from_one import from_one
 from conduit.seeing.report.advice.hot_spots import atomics, hot_spots, locks
 from conduit.seeing.report.advice.network import first_contacts, full_queues, short_messages, unaligned
+from conduit.seeing.report.advice.openings import openings
 from conduit.seeing.report.advice.parts import Advice, of_ranks_alike
 from conduit.seeing.report.observer import ReportRecording
 from conduit.seeing.report.profile import Profile
@@ -28,6 +29,7 @@ def advice(recording: ReportRecording, found: Profile) -> list[Advice]:
         *imbalance(recording, found),
         *of_ranks_alike(element_wise(recording, found, met)),
         *of_ranks_alike(atomics(recording, found)),
+        *of_ranks_alike(openings(recording, found)),
         *locks(recording, found),
         *hot_spots(recording, found),
         *full_queues(recording, found, met),

@@ -66,16 +66,18 @@ def element_wise(recording: ReportRecording, found: Profile, contacts: Contacts)
     """Many small messages or native operations from one line, each waited for there."""
     waited = _waited(recording, found, contacts)
     handed = _waited_elsewhere(recording, found)
-    made = _message_wise(recording, found, waited)
+    completed = _completed(recording, found)
+    made = _message_wise(recording, found, waited) + _one_by_one_completed(recording, found, completed)
     listed = _listed(found)
     others = in_calls(recording, "atomic", "lock", "hold", "barrier", "collective")
+    around = in_calls(recording, "open", "close")  # whose time, and whose messages, are of another advice
     for key, uses in _uses(recording, found).items():
         place, rank = key
         count, ticks = waited.get(key, (0, 0))
         if 4 * handed[key][0] >= 3 * len(uses.sizes):
             count, ticks = count + handed[key][0], ticks + handed[key][1]
         share = (ticks + uses.ticks) / found.working
-        if not place or not uses.small or share < WORTH:
+        if not place or not uses.small or share < WORTH or key in around or key in completed:
             continue
         if key in listed:
             made.append(OfLine(place, rank, _of_lists(rank, place, uses, listed[key], share)))
@@ -143,6 +145,41 @@ def _uses(recording: ReportRecording, found: Profile) -> dict[tuple[str, int], _
         of.add(call.nbytes, call.peer, call.end - call.begin, bisect_right(came[call.rank], call.begin))
         of.native = True
     return uses
+
+
+def _completed(recording: ReportRecording, found: Profile) -> dict[tuple[str, int], _Uses]:
+    """Return the small accesses of each line and rank most of which a call of its own completed before the next.
+
+    Their time is that of both calls, but for what the other rank was computing in the second.
+    """
+    came = [[epoch.windows[rank][0] for epoch in found.epochs.every] for rank in range(found.ranks)]
+    begun: dict[tuple[int, int], list[Called]] = defaultdict(list)
+    uses: dict[tuple[str, int], _Uses] = defaultdict(_Uses)
+    counts: Counter[tuple[str, int]] = Counter()
+    for call in recording.calls:
+        way = call.rank, call.peer
+        if call.level == "put/get" and call.rank != call.peer:
+            begun[way].append(call)
+            counts[call.place, call.rank] += 1
+        elif call.level in ("complete", "close") and way in begun:
+            access, *others = begun.pop(way)
+            if call.level == "complete" and not others:
+                computed = found.times.computing[call.peer].within(call.begin, call.end)
+                ticks = access.end - access.begin + call.end - call.begin - computed
+                epoch = bisect_right(came[call.rank], access.begin)
+                uses[access.place, call.rank].add(access.nbytes, call.peer, ticks, epoch)
+    return {key: each for key, each in uses.items() if each.small and 4 * len(each.sizes) >= 3 * counts[key]}
+
+
+def _one_by_one_completed(
+    recording: ReportRecording, found: Profile, completed: Mapping[tuple[str, int], _Uses]
+) -> list[OfLine]:
+    made = []
+    for (place, rank), uses in completed.items():
+        share = uses.ticks / found.working
+        if place and share >= WORTH:
+            made += _one_by_one(rank, place, uses, True, share, recording.words_at(place))
+    return made
 
 
 def _one_by_one(rank: int, place: str, uses: _Uses, waited: bool, share: float, words: Vocabulary) -> list[OfLine]:

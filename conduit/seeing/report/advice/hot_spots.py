@@ -103,7 +103,7 @@ def atomics(recording: ReportRecording, found: Profile) -> list[OfLine]:
             lines[call.place, call.rank].append(call)
     made = []
     for (place, rank), calls in lines.items():
-        share = sum(call.end - call.begin for call in calls) / found.working
+        share = _taken(recording, place, rank, calls) / found.working
         if len(calls) >= MANY and share >= WORTH:
             owner, most = whose(Counter(call.peer for call in calls), "on")
             advised = Advice(
@@ -114,6 +114,19 @@ def atomics(recording: ReportRecording, found: Profile) -> list[OfLine]:
             )
             made.append(OfLine(place, rank, advised))
     return made
+
+
+def _taken(recording: ReportRecording, place: str, rank: int, calls: Iterable[Called]) -> int:
+    """Return how long operations of a line took, with the waits there: some calls only begin them.
+
+    Those in calls that open and close accesses to a rank are of another advice.
+    """
+    waits = [(wait.begin, wait.end) for wait in recording.waits[rank] if wait.place == place]
+    around = [
+        (call.begin, call.end) for call in recording.calls if call.rank == rank and call.level in ("open", "close")
+    ]
+    times = union([*((call.begin, call.end) for call in calls), *waits])
+    return Covered(difference(times, union(around))).total
 
 
 def locks(recording: ReportRecording, found: Profile) -> list[Advice]:
