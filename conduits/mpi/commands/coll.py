@@ -66,10 +66,9 @@ async def measure(
     if ep.rank == 0:
         progress.begin(len(blocks))
     records = progress.keep(ep.rank)
+    # Else ranks that first meet in the barrier before the clock leave it late, into what it measures.
     for _ in range(parameters.warmup):
-        await (
-            comm.Barrier()
-        )  # else ranks that first meet in the one before the clock leave it late, into what it measures
+        await comm.Barrier()
     for section, algorithm, nbytes in blocks:
         call = CALLS[section]
         if ep.rank == 0:
