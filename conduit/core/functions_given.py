@@ -61,7 +61,8 @@ def action(call: str, function: Action) -> Action:
         BadRequest: no function without arguments that can be awaited.
     """
     asked = "pass an async function of no arguments"
-    code = code_of(function)
+    own = getattr(function, "__code__", None)
+    code = own if type(own) is CodeType else code_of(function)  # most often a function: a call less
     if code is None:
         raise BadRequest(f"{call}: function={shown(function)} cannot be called; {asked}")
     waits = code.co_flags & (CO_COROUTINE | CO_ITERABLE_COROUTINE)
@@ -92,7 +93,8 @@ def refuse_later(call: str, function: Callable[..., object]) -> None:
     Raises:
         BadRequest: it is async, or a generator.
     """
-    code = code_of(function)
+    own = getattr(function, "__code__", None)
+    code = own if type(own) is CodeType else code_of(function)  # most often a function: a call less
     if code is None or not code.co_flags & WAITS:
         return
     kind = "an async function" if code.co_flags & CO_COROUTINE else "a generator function"

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from conduit.contract import Participation
 from conduit.launch.reports import RankRecord, SourceLine, TaskRecord, WaitRecord, brief, explain, full
+from conduit.launch.reports.clues import CarriedClue
 
 PLACE = SourceLine("program.py", 7, "main")
 
@@ -110,7 +111,10 @@ class Likes:
 
 
 def test_what_only_several_ranks_together_know_is_advised_by_the_layer_that_knows_what_it_means():
-    ranks = [attrs.evolve(record(rank, [liked]), clues=(Likes(liked),)) for rank, liked in enumerate((1, 0, 1))]
+    ranks = [
+        attrs.evolve(record(rank, [liked]), clues=(CarriedClue.of(Likes(liked)),))
+        for rank, liked in enumerate((1, 0, 1))
+    ]
     said = "say 'a word'"
     for kind in ("deadlock", "stall", "interrupted"):
         report = explain(kind, 0, pickle.loads(pickle.dumps(ranks)))
