@@ -253,8 +253,7 @@ def test_reductions(case: Case, block: Any) -> None:
     """Of all elements, and of those up to each; also with functions that do not commute."""
 
     async def main(t: upc.Thread) -> None:
-        # With elements of three threads at most, and bytes in the order of another machine, too.
-        for size, dtype in ((1, "i8"), (37, "i8"), (3, ">i4")):
+        for size, dtype in ((1, ">i4"), (37, "i8")):  # of one thread alone, its bytes in the order of another machine
             values = np.random.default_rng(size).integers(-100, 100, size).astype(dtype)
             a, b = await t.all_alloc(size, dtype=dtype, block=block), await t.all_alloc(size, dtype=dtype, block=2)
             a.local = values[a.local_index]
