@@ -400,8 +400,15 @@ def test_under_a_launcher_rank_0_tells_alone_where_all_were(shell, how):
     assert done.err.count("Traceback") == done.err.count("KeyboardInterrupt") == (how == "script")
 
 
-@pytest.mark.parametrize("computing", [False, True])
-@pytest.mark.parametrize("how", ["command", "launcher"])
+@pytest.mark.parametrize(
+    ("how", "computing"),
+    [
+        pytest.param("command", False, marks=pytest.mark.every),
+        ("command", True),
+        ("launcher", False),
+        pytest.param("launcher", True, marks=pytest.mark.every),
+    ],
+)
 def test_where_one_rank_is_interrupted_the_others_say_where_they_are(shell, computing, how):
     source = INTERRUPTED.replace("os.getpid())", "os.getpid(), ep.rank)")
     if not computing:

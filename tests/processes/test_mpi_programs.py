@@ -875,7 +875,12 @@ ADVISED = {
 
 @pytest.mark.parametrize(
     ("what", "ranks", "advised"),
-    [("Send", 2, "sends"), ("Ssend", 3, "sends"), ("itself", 2, "itself"), ("receives", 2, "")],
+    [
+        pytest.param("Send", 2, "sends", marks=pytest.mark.every),
+        ("Ssend", 3, "sends"),
+        pytest.param("itself", 2, "itself", marks=pytest.mark.every),
+        ("receives", 2, ""),
+    ],
 )
 def test_sends_that_wait_for_one_another_are_told_what_to_do_as_simulated_ones_are(shell, what, ranks, advised):
     path = shell.file(CROSSED)
