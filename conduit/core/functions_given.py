@@ -61,8 +61,7 @@ def action(call: str, function: Action) -> Action:
         BadRequest: no function without arguments that can be awaited.
     """
     asked = "pass an async function of no arguments"
-    own = getattr(function, "__code__", None)
-    code = own if type(own) is CodeType else code_of(function)  # most often a function: a call less
+    code = code_of(function)
     if code is None:
         raise BadRequest(f"{call}: function={shown(function)} cannot be called; {asked}")
     waits = code.co_flags & (CO_COROUTINE | CO_ITERABLE_COROUTINE)
@@ -93,14 +92,12 @@ def refuse_later(call: str, function: Callable[..., object]) -> None:
     Raises:
         BadRequest: it is async, or a generator.
     """
-    own = getattr(function, "__code__", None)
-    code = own if type(own) is CodeType else code_of(function)  # most often a function: a call less
+    code = code_of(function)
     if code is None or not code.co_flags & WAITS:
         return
     kind = "an async function" if code.co_flags & CO_COROUTINE else "a generator function"
-    write = (
-        f": write `def {code.co_name}(told)`" if isinstance(code, CodeType) and hasattr(function, "__name__") else ""
-    )
+    named = type(code) is CodeType and hasattr(function, "__name__")  # a mock only says that it is one
+    write = f": write `def {code.co_name}(told)`" if named else ""
     raise BadRequest(
         f"{call}: function={describe(function)} is {kind}, which would not run where a report is made; {_PLAIN_ASKED}"
         f"{write}"

@@ -170,6 +170,9 @@ def code_of(function: object) -> CodeType | None:
 
     None: it cannot be called.
     """
+    own = getattr(function, "__code__", None)
+    if type(own) is CodeType:  # most often a function or method
+        return own
     if not callable(function):
         return None
     while isinstance(function, functools.partial):
