@@ -166,7 +166,7 @@ def test_a_ring_of_sci_has_no_turn():
             totals[name] = totals.get(name, 0) + ticks
     assert "link.turn" not in totals
     assert totals["adapter.in"] == 4 * 700_000
-    assert totals["link.hop"] == (2 * 4 + 1 + 3) * 70_000  # two stores whose responses go on around, flags there and back
+    assert totals["link.hop"] == (2 * 4 + 1 + 3) * 70_000  # payloads and their responses, and flags
 
 
 @pytest.mark.usefixtures("importable")
