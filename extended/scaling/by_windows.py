@@ -28,6 +28,7 @@ class ByWindows(OneSidedLibrary):
     """MPI-2's side of a PE; `made` makes it."""
 
     name = "mpi2"
+    closes_together = True
 
     def __init__(self, pe: shmem.PE, arrays: Array, window: Win) -> None:
         super().__init__(pe, arrays)

@@ -2,11 +2,15 @@
 
 import json
 
+import numpy as np
 import pytest
 
+import conduit
 from conduit import BadRequest
 from conduit.commands.cli import call
+from extended import Extended
 from extended.scaling.plan import FORMS, LIBRARIES, TESTS, blocks
+from extended.windows import Win
 
 ALL = ["loggp", "sci", "sunfire", "startx", "udp", "origin", "t3e", "origin:rma=am", "mpi:library=scampi"]
 WITHOUT_NOISE = 1e-9
@@ -58,6 +62,31 @@ def test_distant_messages_tell_each_partner_and_their_mean(capsys):
         assert record["microseconds"] == pytest.approx(sum(record["partners_us"]) / 5)
     near, *_, far = run["records"][0]["partners_us"]
     assert near < far  # the other processor of the node
+
+
+async def distant_fences(ep):
+    """Rank 0 gets from each other one, with the fence of all; each rank's own microseconds from a common second on."""
+    x = await Extended.attach(ep)
+    win = await Win.Allocate(16, 8, comm=x, checks=False)
+    await win.Fence()
+    taken = []
+    for partner in range(1, ep.size):
+        await x.barrier()
+        await ep.compute(partner - ep.now)
+        if ep.rank == 0:
+            await win.Get(np.zeros(1), partner)
+        await win.Fence()
+        taken.append((ep.now - partner) * 1e6)
+    return taken
+
+
+@pytest.mark.parametrize("spec", ["origin", "t3e"])
+def test_distant_messages_of_mpi_take_as_long_as_the_pe_that_is_last_out_of_the_fence(capsys, spec):
+    words = ("--test", "distant", "--library", "mpi2", "--sizes", "8", "--trials", "3")
+    (run,) = measured(capsys, "--conduit", spec, "--ranks", "8", *words)
+    last = np.array(conduit.run(distant_fences, ranks=8, conduit=spec).values).max(axis=0)
+    assert run["records"][0]["partners_us"] == pytest.approx(last, rel=0.01)
+    assert run["records"][0]["microseconds"] == pytest.approx(last.mean(), rel=0.01)
 
 
 def test_a_hot_memory_is_worse_without_the_stagger(capsys):
