@@ -86,8 +86,7 @@ async def distant(library: OneSidedLibrary, count: int, trials: int) -> Array:
             entered = library.ep.now
             if library.closes_together:
                 library.flush()
-                await library.barrier()
-                await _rest_until(library, start + partner * pause)
+                await _begin_again(library, start + partner * pause)
             elif library.rank == 0:  # an idle PE would not answer meanwhile, where gets are messages
                 library.flush()
             began = library.ep.now
@@ -186,19 +185,30 @@ async def _begin_together(library: OneSidedLibrary) -> float:
     if not ep.simulated:
         return ep.now
     latest = float(await library.x.all_reduce(ep.now, "max"))
-    await _rest_until(library, latest + 2 * SETTLED)
+    with trio.move_on_at(latest + SETTLED):
+        await ep.block_until(lambda: False, what="the time at which all is at rest")
+    await _go_on_at(library, latest + 2 * SETTLED)
     return latest + 2 * SETTLED
 
 
-async def _rest_until(library: OneSidedLibrary, instant: float) -> None:
-    """Let a simulated PE poll until shortly before an instant, and go on then; at once where it is over."""
+async def _begin_again(library: OneSidedLibrary, instant: float) -> None:
+    """Wait for all PEs; simulated ones go on at an instant that all know, or at once where it is over.
+
+    One poll takes what a barrier has left behind.  To poll for as long as `_begin_together` does would leave a
+    cancelled wait in memory, for each PE and partner.
+    """
     ep = library.ep
-    if not ep.simulated or ep.now >= instant:
+    await library.barrier()
+    if not ep.simulated or ep.now >= instant - SETTLED:
         return
-    with trio.move_on_at(instant - SETTLED):
-        await ep.block_until(lambda: False, what="the time at which all is at rest")
+    await ep.compute(instant - SETTLED - ep.now)
+    await ep.poll()
+    await _go_on_at(library, instant)
+
+
+async def _go_on_at(library: OneSidedLibrary, instant: float) -> None:
     # Times are rounded to picoseconds: a hair's breadth apart, the PEs come in the same order in each trial.
-    await ep.compute(instant + library.rank * APART - ep.now)
+    await library.ep.compute(instant + library.rank * APART - library.ep.now)
 
 
 def _look(library: OneSidedLibrary, expected: Array) -> None:
