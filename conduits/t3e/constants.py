@@ -104,7 +104,7 @@ MPI = _constant(
     "(sh.gap.fence)",
 )  # fmt: skip
 TWO_SIDED = _constant(
-    "mpi.two_sided", PUT.value, "ns", "assumed",
+    "mpi.two_sided", whole(PUT), "ns", "assumed",
     "sh.gap.mpi_p2p: of an mpi_send and of an mpi_recv each, beside the message: what mpi_get and mpi_put add, which "
     "are calls of the same library",
 )  # fmt: skip
