@@ -58,6 +58,11 @@ COPY_RATE = _constant(
     "cpu.copy_rate", 300, "MB/s", "assumed", "a copy in its own memory, read and written at 787 MB/s, less some"
 )
 COPY_START = _constant("cpu.copy_start", 100, "ns", "assumed", "order of a call of memcpy: 30 cycles of 300 MHz")
+CACHE = _constant(
+    "cpu.cache", 8388608, "bytes", "fact",
+    "sh.origin.l2: the second-level cache; shmem-tests flushes it (sh.m.flush) by reading and writing as much, at "
+    "cpu.copy_rate",
+)  # fmt: skip
 POLL = _constant("cpu.poll", 10, "ns", "assumed", "a load that hits the cache, and a branch: 3 cycles of 300 MHz")
 SHARED_LINE = _constant(
     "cpu.line", 400, "ns", "assumed", "a line from the cache of the node's other processor: through the hub, some lines"
@@ -86,10 +91,18 @@ PUT = _constant(
     "of puts; tests/conduits/test_one_sided_anchors.py has the program",
 )  # fmt: skip
 BARRIER = _constant(
-    "barrier.16", 11.869, "us", "assumed", "what a barrier of 16 takes here by native puts, each after the one before"
-)
+    "barrier.16", 11.869, "us", "assumed",
+    "what a barrier of 16 takes here by native puts, each after the one before; from a common start on its ranks take "
+    "11.38 to 11.91",
+)  # fmt: skip
 MPI = _constant(
     "mpi.get_fence16", 45.1, "us", "anchor",
     "sh.origin.mpi2.get_fence16: mpi_get of 8 bytes and a fence of 16; without get.8, call.put for the call, a quiet "
-    "and barrier.16 it is the fence's own",
+    "and barrier.16 it is the fence's own, taken not to grow with the number of ranks: the barrier alone does "
+    "(sh.gap.fence)",
+)  # fmt: skip
+TWO_SIDED = _constant(
+    "mpi.two_sided", whole(PUT), "ns", "assumed",
+    "sh.gap.mpi_p2p: of an mpi_send and of an mpi_recv each, beside the message: what mpi_get and mpi_put add, which "
+    "are calls of the same library",
 )  # fmt: skip

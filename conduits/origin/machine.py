@@ -81,7 +81,18 @@ def calls() -> Calls:
 
 
 def library_costs() -> Mapping[str, float]:
-    """Return what calls of MPI-2 cost beside the native operation, or beside a quiet and a barrier, seconds."""
+    """Return what a flush of the cache costs, and calls of MPI beside the native operation or message, seconds.
+
+    A fence: beside a quiet and a barrier.
+    """
     call = c.ps(c.PUT)
     fence = c.ps(c.MPI) - c.ps(c.GET_8) - call - calls().fence - c.ps(c.BARRIER)
-    return {"mpi_get": seconds(call), "mpi_put": seconds(call), "mpi_win_fence": seconds(fence)}
+    two_sided = c.ps(c.TWO_SIDED)
+    return {
+        "mpi_get": seconds(call),
+        "mpi_put": seconds(call),
+        "mpi_send": seconds(two_sided),
+        "mpi_recv": seconds(two_sided),
+        "mpi_win_fence": seconds(fence),
+        "cache_flush": c.number(c.CACHE) / c.bytes_per_s(c.COPY_RATE),
+    }

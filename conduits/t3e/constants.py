@@ -64,6 +64,11 @@ COPY_RATE = _constant(
     "cpu.copy_rate", 300, "MB/s", "assumed", "a copy in its own memory, streams off: no faster than from E-registers"
 )
 COPY_START = _constant("cpu.copy_start", 100, "ns", "assumed", "order of a call of memcpy: 30 cycles of 300 MHz")
+CACHE = _constant(
+    "cpu.cache", 98304, "bytes", "fact",
+    "sh.t3e.l2: the second-level cache; shmem-tests flushes it (sh.m.flush) by reading and writing as much, at "
+    "cpu.copy_rate",
+)  # fmt: skip
 POLL = _constant("cpu.poll", 10, "ns", "assumed", "a load that hits the cache, and a branch: 3 cycles of 300 MHz")
 SHARED_LINE = _constant("cpu.line", 100, "ns", "assumed", "of no effect: a node has one processor")
 SHARED_MESSAGE = _constant("cpu.message", 300, "ns", "assumed", "of no effect: a node has one processor")
@@ -95,5 +100,11 @@ BARRIER = _constant(
 MPI = _constant(
     "mpi.get_fence16", 35.3, "us", "anchor",
     "sh.t3e.mpi2.get_fence16: mpi_get of 8 bytes and a fence of 16; without get.8, call.put for the call, a quiet and "
-    "barrier.16 it is the fence's own",
+    "barrier.16 it is the fence's own, taken not to grow with the number of ranks: the barrier alone does "
+    "(sh.gap.fence)",
+)  # fmt: skip
+TWO_SIDED = _constant(
+    "mpi.two_sided", whole(PUT), "ns", "assumed",
+    "sh.gap.mpi_p2p: of an mpi_send and of an mpi_recv each, beside the message: what mpi_get and mpi_put add, which "
+    "are calls of the same library",
 )  # fmt: skip

@@ -20,6 +20,7 @@ class ByShmem(OneSidedLibrary):
     """SHMEM's side of a PE; `made` makes it."""
 
     name = "shmem"
+    closes_together = False
 
     def __init__(self, pe: shmem.PE, arrays: Array, flag: Any) -> None:
         super().__init__(pe, arrays)

@@ -1,7 +1,8 @@
 """The tests by MPI-2: gets and puts between two fences, the tree by tokens or by looking at the last element.
 
 The tree's listing looks at its own window inside an epoch, which a checker of epochs would refuse, and rightly: so the
-window has none.  Tokens are short Active Messages, since the extended layer has no two-sided ones.
+window has none.  Tokens are short Active Messages, since the extended layer has no two-sided ones; beside these they
+are charged what a send and a receive of the vendor's library add.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from extended.scaling.library import Form
 
 ITEM = 8
+SEND, RECV = "mpi_send", "mpi_recv"
+"""The names of their costs in a conduit's table of libraries' calls."""
+
 LOOKS = 64
 """In vain, after which a PE sleeps: while a megabyte goes down the tree there would be thousands to simulate."""
 
@@ -28,6 +32,7 @@ class ByWindows(OneSidedLibrary):
     """MPI-2's side of a PE; `made` makes it."""
 
     name = "mpi2"
+    closes_together = True
 
     def __init__(self, pe: shmem.PE, arrays: Array, window: Win) -> None:
         super().__init__(pe, arrays)
@@ -91,10 +96,15 @@ class ByWindows(OneSidedLibrary):
             before = parent(self.rank)
             await self.ep.block_until(lambda: self._tokens, what="the token", ranks=(before,))
             self._tokens -= 1
+            self._charge(RECV)
             await self._window.Get(self.target[:count], before, (self.half, count))
             await self._arrived(count)
         for child in children(self.rank, self.size):
+            self._charge(SEND)
             await self.ep.request_short(child, self.token)
+
+    def _charge(self, call: str) -> None:
+        self.ep.charge(self.ep.library_cost(call))
 
     async def _pushed(self, count: int) -> None:
         if self.rank:

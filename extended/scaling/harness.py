@@ -66,7 +66,8 @@ async def series(
 async def distant(library: OneSidedLibrary, count: int, trials: int) -> Array:
     """Run the first test; return the seconds of each trial (first axis) with each partner, from PE 1 on.
 
-    PE 0 takes one partner after the other within a trial: with others idle there is nothing to wait for between them.
+    PE 0 takes one partner after the other within a trial.  Where a fence of all closes the get, all begin together for
+    each of them.  Else the others are idle, and there is nothing to wait for in between.
 
     Args:
         library: of this PE.
@@ -77,17 +78,28 @@ async def distant(library: OneSidedLibrary, count: int, trials: int) -> Array:
         conduit.ConduitError: wrong numbers have arrived.
     """
     taken = np.zeros((trials, library.size - 1))
+    pause = 0.0
     for trial in range(trials):
-        await _begin_together(library)
+        start = await _begin_together(library)
+        longest = 0.0
         for partner in range(1, library.size):
-            library.flush()
+            entered = library.ep.now
+            if library.closes_together:
+                library.flush()
+                await _begin_again(library, start + partner * pause)
+            elif library.rank == 0:  # an idle PE would not answer meanwhile, where gets are messages
+                library.flush()
             began = library.ep.now
             await patterns.distant(library, count, partner)
             await library.close()
-            taken[trial, partner - 1] = library.ep.now - began if library.rank == 0 else 0.0
+            taken[trial, partner - 1] = library.ep.now - began
+            longest = max(longest, library.ep.now - entered)
             if library.rank == 0:
                 _look(library, numbers(partner, count))
         await library.barrier()
+        if library.closes_together and trial == 0:
+            # From now on all know when to begin with a partner: to agree each time would take longest of all.
+            pause = 2 * float(await library.x.all_reduce(longest, "max")) + 2 * SETTLED
     return await _longest(library, taken)
 
 
@@ -161,8 +173,8 @@ async def alltoall(library: OneSidedLibrary, count: int, trials: int, *, stagger
     return await series(library, code, wanted, trials)
 
 
-async def _begin_together(library: OneSidedLibrary) -> None:
-    """Wait for all PEs; simulated ones go on at one instant, with nothing on its way.
+async def _begin_together(library: OneSidedLibrary) -> float:
+    """Wait for all PEs; simulated ones go on at one instant, with nothing on its way.  Return it, of others the time.
 
     The barriers of these machines let all go at once.  Ours is made of signals: it lets them go one after the other,
     and its last replies would arrive under the code that is timed.  So would what the collectives of the layer below
@@ -171,12 +183,32 @@ async def _begin_together(library: OneSidedLibrary) -> None:
     ep = library.ep
     await library.barrier()
     if not ep.simulated:
-        return
+        return ep.now
     latest = float(await library.x.all_reduce(ep.now, "max"))
     with trio.move_on_at(latest + SETTLED):
         await ep.block_until(lambda: False, what="the time at which all is at rest")
+    await _go_on_at(library, latest + 2 * SETTLED)
+    return latest + 2 * SETTLED
+
+
+async def _begin_again(library: OneSidedLibrary, instant: float) -> None:
+    """Wait for all PEs; simulated ones go on at an instant that all know, or at once where it is over.
+
+    One poll takes what a barrier has left behind.  To poll for as long as `_begin_together` does would leave a
+    cancelled wait in memory, for each PE and partner.
+    """
+    ep = library.ep
+    await library.barrier()
+    if not ep.simulated or ep.now >= instant - SETTLED:
+        return
+    await ep.compute(instant - SETTLED - ep.now)
+    await ep.poll()
+    await _go_on_at(library, instant)
+
+
+async def _go_on_at(library: OneSidedLibrary, instant: float) -> None:
     # Times are rounded to picoseconds: a hair's breadth apart, the PEs come in the same order in each trial.
-    await ep.compute(latest + 2 * SETTLED + library.rank * APART - ep.now)
+    await library.ep.compute(instant + library.rank * APART - library.ep.now)
 
 
 def _look(library: OneSidedLibrary, expected: Array) -> None:

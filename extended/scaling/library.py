@@ -35,11 +35,13 @@ class OneSidedLibrary(ABC):
 
     Attributes:
         name: of the library, as on the command line.
+        closes_together: whether `close` waits for all PEs.
         source: what gets take and puts send; a test does not change it.
         target: what arrives, and what the tree hands on.
     """
 
     name: str
+    closes_together: bool
 
     def __init__(self, pe: shmem.PE, arrays: Array) -> None:
         self.x = pe.extended

@@ -45,23 +45,28 @@ def _splitting_type(self: Comm, split_type: int, key: int = 0, info: Any = None)
     return self, split_type, whole(key, "Comm.Split_type: key", low=-(1 << 62)), info
 
 
-def _creating(call: str) -> Any:
-    def check(self: Comm, group: Any, tag: int = 0) -> tuple[Any, ...]:
-        own = self._alive(call).group
-        if not isinstance(group, Group):
-            ranks = plain_(group) if isinstance(group, list | tuple | range) else "ranks"
-            raise MpiError(
-                ErrorClass.ERR_GROUP,
-                f"Comm.{call}: group={plain_(group)} {is_a(group)} and no group; give comm.Get_group().Incl({ranks})",
-            )
-        foreign = [each for each in group.members if each not in own]
-        if foreign:
-            raise MpiError(
-                ErrorClass.ERR_GROUP, f"Comm.{call}: ranks {foreign} of the world are not in {self.Get_name()}"
-            )
-        return (self, group) if tag == 0 else (self, group, self._tag(tag, call))
+def _check_part(call: str, self: Comm, group: Any) -> None:
+    """Refuse what is no group of processes of this communicator."""
+    own = self._alive(call).group
+    if not isinstance(group, Group):
+        ranks = plain_(group) if isinstance(group, list | tuple | range) else "ranks"
+        raise MpiError(
+            ErrorClass.ERR_GROUP,
+            f"Comm.{call}: group={plain_(group)} {is_a(group)} and no group; give comm.Get_group().Incl({ranks})",
+        )
+    foreign = [each for each in group.members if each not in own]
+    if foreign:
+        raise MpiError(ErrorClass.ERR_GROUP, f"Comm.{call}: ranks {foreign} of the world are not in {self.Get_name()}")
 
-    return check
+
+def _creating(self: Comm, group: Any) -> tuple[Any, ...]:
+    _check_part("Create", self, group)
+    return self, group
+
+
+def _creating_group(self: Comm, group: Any, tag: int = 0) -> tuple[Any, ...]:
+    _check_part("Create_group", self, group)
+    return (self, group) if tag == 0 else (self, group, self._tag(tag, "Create_group"))
 
 
 def _alive(self: Comm, *_: Any, **__: Any) -> None:
@@ -116,14 +121,14 @@ class Comm(PointToPoint, Collective):
         color = UNDEFINED if split_type == UNDEFINED else process.hosts[process.rank]
         return await self._split("Split_type", color, key)
 
-    @checked_call(_creating("Create"))
-    async def Create(self, group: Group, tag: int = 0) -> Comm:
+    @checked_call(_creating)
+    async def Create(self, group: Group) -> Comm:
         """Return one of a group; collective over all of this one, those outside get the null communicator."""
         members = group.members
         made = await self._made("Create", members, self._named("a part"))
         return made if self._running().rank in members else COMM_NULL
 
-    @checked_call(_creating("Create_group"))
+    @checked_call(_creating_group)
     async def Create_group(self, group: Group, tag: int = 0) -> Comm:
         """Return one of a group; collective over the group alone.
 

@@ -2,11 +2,16 @@
 
 import json
 
+import numpy as np
 import pytest
 
+import conduit
 from conduit import BadRequest
 from conduit.commands.cli import call
+from conduits import origin, t3e
+from extended import Extended
 from extended.scaling.plan import FORMS, LIBRARIES, TESTS, blocks
+from extended.windows import Win
 
 ALL = ["loggp", "sci", "sunfire", "startx", "udp", "origin", "t3e", "origin:rma=am", "mpi:library=scampi"]
 WITHOUT_NOISE = 1e-9
@@ -60,6 +65,31 @@ def test_distant_messages_tell_each_partner_and_their_mean(capsys):
     assert near < far  # the other processor of the node
 
 
+async def distant_fences(ep):
+    """Rank 0 gets from each other one, with the fence of all; each rank's own microseconds from a common second on."""
+    x = await Extended.attach(ep)
+    win = await Win.Allocate(16, 8, comm=x, checks=False)
+    await win.Fence()
+    taken = []
+    for partner in range(1, ep.size):
+        await x.barrier()
+        await ep.compute(partner - ep.now)
+        if ep.rank == 0:
+            await win.Get(np.zeros(1), partner)
+        await win.Fence()
+        taken.append((ep.now - partner) * 1e6)
+    return taken
+
+
+@pytest.mark.parametrize("spec", ["origin", "t3e"])
+def test_distant_messages_of_mpi_take_as_long_as_the_pe_that_is_last_out_of_the_fence(capsys, spec):
+    words = ("--test", "distant", "--library", "mpi2", "--sizes", "8", "--trials", "3")
+    (run,) = measured(capsys, "--conduit", spec, "--ranks", "8", *words)
+    last = np.array(conduit.run(distant_fences, ranks=8, conduit=spec).values).max(axis=0)
+    assert run["records"][0]["partners_us"] == pytest.approx(last, rel=0.01)
+    assert run["records"][0]["microseconds"] == pytest.approx(last.mean(), rel=0.01)
+
+
 def test_a_hot_memory_is_worse_without_the_stagger(capsys):
     words = ("--conduit", "t3e", "--ranks", "16", "--test", "alltoall", "--library", "shmem", "--sizes", "1000")
     ((staggered,), (plain,)) = (
@@ -100,6 +130,34 @@ def test_a_pe_of_the_tree_may_sleep_in_the_place_of_looks_in_vain(capsys, monkey
     asleep = microseconds()
     monkeypatch.setattr("extended.scaling.by_windows.LOOKS", 1 << 30)
     assert asleep == pytest.approx(microseconds(), rel=1e-3)  # a look is some 1 to 2 us
+
+
+def microseconds_of(capsys, spec, *words):
+    (run,) = measured(capsys, "--conduit", spec, "--sizes", "8", "--trials", "3", *words)
+    return [record["microseconds"] for record in run["records"]]
+
+
+@pytest.mark.parametrize(("spec", "put"), [("origin", origin.constants.PUT), ("t3e", t3e.constants.PUT)])
+def test_a_token_of_the_tree_costs_a_send_and_a_receive_beside_its_message(capsys, monkeypatch, spec, put):
+    """Of 16 PEs the longest way is four tokens, one behind the other."""
+    words = ("--ranks", "16", "--test", "tree", "--library", "mpi2", "--form", "get")
+    (whole,) = microseconds_of(capsys, spec, *words)
+    monkeypatch.setattr("extended.scaling.by_windows.SEND", "nothing")
+    monkeypatch.setattr("extended.scaling.by_windows.RECV", "nothing")
+    (bare,) = microseconds_of(capsys, spec, *words)
+    assert whole - bare == pytest.approx(4 * 2 * put.value / 1000, abs=0.05)
+
+
+@pytest.mark.parametrize(("spec", "cache"), [("origin", 8 * 2**20), ("t3e", 96 * 2**10)])
+def test_the_flush_reads_and_writes_a_cache_outside_of_the_clock(capsys, monkeypatch, spec, cache):
+    async def flush(ep):
+        return ep.library_cost("cache_flush")
+
+    assert conduit.run(flush, conduit=spec).values[0] == pytest.approx(cache / 300e6)
+    words = ("--ranks", "4", "--test", "distant", "--test", "shift", "--library", "shmem")
+    flushed = microseconds_of(capsys, spec, *words)
+    monkeypatch.setattr("extended.scaling.library.FLUSH", "nothing")
+    assert microseconds_of(capsys, spec, *words) == pytest.approx(flushed, rel=WITHOUT_NOISE)
 
 
 def test_a_picture_for_each_test_has_what_was_measured(capsys):

@@ -62,6 +62,17 @@ def test_communicators_do_not_see_one_another_s_messages(library):
     assert two(main, library).values[1] == [2, 1]
 
 
+def test_create_takes_no_tag(library):
+    """As in mpi4py, of all processes; Create_group takes one."""
+
+    async def main(comm):
+        with pytest.raises(TypeError, match=r"^Comm\.Create\(\) takes 2 positional arguments but 3 were given$"):
+            await comm.Create(comm.Get_group(), 5)
+        return (await comm.Create(comm.Get_group())).size, (await comm.Create_group(comm.Get_group(), 5)).size
+
+    assert two(main, library).values[1] == (2, 2)
+
+
 @pytest.mark.parametrize("by", ["Dup", "Split", "Create_group"])
 def test_communicators_that_tasks_make_at_once_do_not_see_one_another_s_messages(library, by):
     """Of groups that overlap: calls on one communicator are ordered, those on two of them are not (MPI 6.4.2)."""
