@@ -17,6 +17,8 @@ has its own bit, because signals of different steps may overtake one another.
 Where the network has native puts, signals are words in memory (`extended.barrier_words`).  Ranks then combine in parts
 of the team that need not be hosts, and but for that nothing is different.
 
+Where the network has barriers of its own, those of all ranks go by these (`extended.network_barrier`).
+
 Handlers cannot send.  They list what is to be sent next and ask for progress, which sends it at that same poll.
 
 Source: GASNet specification 1.8, `gasnet_barrier_notify` and `gasnet_barrier_wait`, for ids and phases; dissemination
@@ -273,7 +275,7 @@ class Barrier:
         self.notified_at = None
         if id is not None:
             phase.consensus.merge(Agreement.NAMED, id, 0)
-        self.advance(self._parity)
+        self._give(self._parity)
         await self._barriers.outgoing.send_at_once()
 
     def refuse_another(self, call: str) -> NoReturn:
@@ -318,7 +320,7 @@ class Barrier:
             if phase.done:
                 await self._ep.poll()
             else:
-                missing = Missing(lambda: phase.missing(self._places, self._members))
+                missing = Missing(lambda: self._missing(phase))
                 await self._ep.block_until(
                     # To the barrier of a broken team some ranks do not come.
                     lambda: phase.done or (team.broken is not None and team.is_broken()),
@@ -347,6 +349,10 @@ class Barrier:
             self._end(call, id)
             self._tried = self._come
         return phase.done
+
+    def _missing(self, phase: Phase) -> Sequence[int]:
+        """Return the ranks of the job for which this rank waits."""
+        return phase.missing(self._places, self._members)
 
     def _enter(self, call: str) -> Phase:
         phase = self.phases[self._parity]
@@ -406,6 +412,9 @@ class Barrier:
             for child in places.children:
                 self._signal(child, parity, _DOWN)
 
+    _give = advance
+    """List what this rank's own part allows to send."""
+
     def _disseminate(self, parity: int) -> None:
         phase, to = self.phases[parity], self._places.to
         come = phase.steps_in_order()
@@ -440,6 +449,8 @@ class Barriers:
     rank_word = RANK
     kind: ClassVar[type[Barrier]] = Barrier
     """Of the barriers that it makes."""
+    whole: ClassVar[type[Barrier]] = Barrier
+    """Of those of all ranks of the job, without an id as a rule."""
 
     def __init__(self, ep: Endpoint) -> None:
         self._ep = ep
@@ -448,7 +459,9 @@ class Barriers:
         self.outgoing = RequestQueue(ep)
         self.words = BarrierWords(ep)
 
-    def make(self, identity: Identity, members: Sequence[int], topology: Topology, rank: int) -> Barrier:
+    def make(
+        self, identity: Identity, members: Sequence[int], topology: Topology, rank: int, *, named: bool = False
+    ) -> Barrier:
         """Make the barrier of a team.
 
         Args:
@@ -456,10 +469,12 @@ class Barriers:
             members: the team's ranks in the job.
             topology: its ranks by host.
             rank: this rank in it.
+            named: ranks give an id each time.
         """
         phases = self._early.pop(identity, None) or [Phase(), Phase()]
         peers = BarrierPeers(parts_of(len(members)) if self.words.native else topology, rank)
-        barrier = self.kind(self._ep, self, phases, identity, members, peers)
+        kind = self.whole if len(members) == self._ep.size and not named else self.kind
+        barrier = kind(self._ep, self, phases, identity, members, peers)
         self._barriers[identity] = barrier
         return barrier
 

@@ -23,11 +23,13 @@ from extended.listened import (
     ListenedCollectives,
     ListenedLocks,
     ListenedNativeAtomics,
+    ListenedNetworkBarriers,
     ListenedScatter,
     ListenedTransfers,
 )
 from extended.locks import Lock, Locks
 from extended.native import NativeAtomics
+from extended.network_barrier import NetworkBarriers
 from extended.numpy_warnings import let_raise
 from extended.of_others import OF_OTHERS
 from extended.program_lines import name_here
@@ -64,7 +66,9 @@ class Attachment:
         self.called_transfers = ListenedTransfers(ep, self.transfers) if listened else self.transfers
         self.scatter = (ListenedScatter if listened else Scatter)(ep, self.events, self.transfers)
         self.heap = HeapCalls(ep)
-        barriers = ListenedBarriers if listened else Barriers
+        barriers: type[Barriers] = ListenedBarriers if listened else Barriers
+        if ep.rma is not None and ep.rma.barriers:
+            barriers = ListenedNetworkBarriers if listened else NetworkBarriers
         self.barriers = barriers(ep)  # before the collectives, which take all auxiliary memory that is left
         self.collectives = (ListenedCollectives if listened else CollectiveEngine)(ep, self.events)
         native = (ListenedNativeAtomics if listened else NativeAtomics)(ep, self.events, self.transfers)

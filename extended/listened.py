@@ -13,6 +13,7 @@ from extended.collectives.engine import CollectiveEngine
 from extended.events import GET
 from extended.locks import Locks
 from extended.native import NativeAtomics
+from extended.network_barrier import NetworkBarrier
 from extended.vis.scatter import Scatter
 
 if TYPE_CHECKING:
@@ -140,7 +141,17 @@ class ListenedBarrier(Barrier):
 class ListenedBarriers(Barriers):
     """Barriers."""
 
-    kind = ListenedBarrier
+    kind = whole = ListenedBarrier
+
+
+class ListenedNetworkBarrier(ListenedBarrier, NetworkBarrier):
+    """The same of one by the network's own."""
+
+
+class ListenedNetworkBarriers(ListenedBarriers):
+    """Barriers where the network has some of its own."""
+
+    whole = ListenedNetworkBarrier
 
 
 class ListenedLocks(Locks):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class RequestQueue(deque[Callable[[], Awaitable[None]]]):
-    """Requests and native puts that are still to be sent, in order; the calls that send them.
+    """Requests, native puts and arrivals that are still to be sent, in order; the calls that send them.
 
     Args:
         ep: the rank's endpoint.
@@ -36,6 +36,11 @@ class RequestQueue(deque[Callable[[], Awaitable[None]]]):
         """List a native put into the auxiliary memory of a rank, on a network that has them; plain."""
         assert self._ep.rma is not None
         self.append(partial(self._ep.rma.put, dest, offset, data, auxiliary=True))
+
+    def add_arrival(self, barrier: tuple[int, int], marked: bool, then: Callable[[bool], object]) -> None:
+        """List an arrival at a barrier of the network's own, where it has them; plain."""
+        assert self._ep.rma is not None
+        self.append(partial(self._ep.rma.arrive, barrier, marked, then))
 
     def ask(self) -> None:
         """Ask for progress if anything is listed; plain."""

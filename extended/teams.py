@@ -419,7 +419,7 @@ class Team(Collectives):
     async def _meet(self, name: int | None, called: str) -> None:
         if self._meetings is None:
             identity = _of_meetings(self._team_calls.identity)
-            self._meetings = self._parts.barriers.make(identity, self._members, self.topology, self._rank)
+            self._meetings = self._parts.barriers.make(identity, self._members, self.topology, self._rank, named=True)
         await self._meetings.notify(called, name, called)
         if not await self._meetings.wait(called, name, self._team_calls):
             raise self._broken_error(called)

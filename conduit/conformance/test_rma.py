@@ -21,6 +21,21 @@ def native(case: Case) -> Case:
     return case.option(rma="native")
 
 
+def with_barriers(case: Case) -> Case:
+    """Give this case with its native operations in use; skip a network that has no barriers among them."""
+    case = native(case)
+
+    async def main(ep: Any) -> bool:
+        barriers: bool = ep.rma.barriers
+        return barriers
+
+    found = set(case.run(main).values)
+    assert len(found) == 1
+    if found == {False}:
+        pytest.skip("this network has no barriers of its own")
+    return case
+
+
 @pytest.mark.rule("R80")
 def test_layers_find_them_where_they_are_to_be_used(case: Case) -> None:
     """`ep.rma` on every rank, or None on every rank."""
@@ -258,3 +273,67 @@ def test_their_jobs_repeat(case: Case) -> None:
     case = native(case)
     first = case.run(main).digest
     assert first == case.run(main).digest == case.option(inline=False).run(main).digest
+
+
+@pytest.mark.rule("R87")
+@pytest.mark.crowds
+def test_all_are_told_of_an_arrival_when_the_last_rank_has_arrived(case: Case) -> None:
+    """Each rank in turn is late and marked; another name is another barrier."""
+
+    async def main(ep: Any) -> list[float]:
+        await ep.attach()
+        times = []
+        for late in range(ep.size):
+            await ep.compute(1e-5 * (1 + (ep.rank == late)))
+            told: list[bool] = []
+            other: list[bool] = []
+            await ep.rma.arrive((0, 0), ep.rank == late, told.append)
+            came = ep.now
+            await ep.rma.arrive((0, 1), False, other.append)
+            await ep.block_until(lambda told=told, other=other: told and other, what="a barrier", ranks=())
+            assert (told, other, ep.rma.outstanding) == ([True], [False], 0)
+            times += [came, ep.now]
+        return times
+
+    values = with_barriers(case).run(main).values
+    for turn in range(len(values)):
+        assert max(times[2 * turn] for times in values) <= min(times[2 * turn + 1] for times in values)
+
+
+@pytest.mark.rule("R87")
+def test_neither_quiet_nor_the_end_of_the_job_waits_for_who_does_not_arrive(case: Case) -> None:
+    """Rank 0 never arrives."""
+
+    async def main(ep: Any) -> tuple[list[bool], list[int]]:
+        await ep.attach()
+        told: list[bool] = []
+        if ep.rank:
+            await ep.rma.arrive((0, 0), True, told.append)
+            await ep.rma.quiet()
+        await ep.attach()
+        return told, list(ep.rma.missing((0, 0)))
+
+    case = with_barriers(case).at_least(2)
+    for told, missing in case.run(main).values:
+        assert told == []
+        assert missing in ([], [0])
+
+
+@pytest.mark.rule("R87", "R75", "R60")
+def test_an_arrival_that_is_refused_or_cancelled_is_none(case: Case) -> None:
+    """The rank can arrive after that."""
+
+    async def main(ep: Any) -> None:
+        await ep.attach()
+        told: list[bool] = []
+        with pytest.raises(BadRequest, match="cannot be called"):
+            ep.rma.arrive((0, 0), True, None)
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await ep.rma.arrive((0, 0), True, told.append)
+        assert scope.cancelled_caught
+        await ep.rma.arrive((0, 0), False, told.append)
+        await ep.block_until(lambda: told, what="a barrier", ranks=())
+        assert told == [False]
+
+    with_barriers(case).run(main)

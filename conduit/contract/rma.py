@@ -7,7 +7,7 @@ by the hardware alone: nothing that ranks wait for can hold one up.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
 from itertools import product
 from math import prod
@@ -69,9 +69,11 @@ class OneSided(ABC):
 
     Attributes:
         outstanding: how many have been begun and are not complete.
+        barriers: whether the network has barriers of its own, of all ranks of the job: `arrive` and `missing`.
     """
 
     outstanding: int
+    barriers: bool = False
 
     @abstractmethod
     async def put(self, dest: int, places: StridedSection, data: Buffer, then: Complete) -> None:
@@ -102,3 +104,19 @@ class OneSided(ABC):
     @abstractmethod
     async def quiet(self) -> None:
         """Return when all operations that this rank has begun are complete; their `then` has been called."""
+
+    async def arrive(self, barrier: tuple[int, int], marked: bool, then: Callable[[bool], object]) -> None:
+        """Arrive at a barrier of all ranks, and go on; ``then(any)`` is called when all have, as `Complete`.
+
+        It is no operation: `outstanding` does not count it, `quiet` and the end of the job do not wait for it.
+
+        Args:
+            barrier: names it on all ranks; several are independent of each other.
+            marked: is all that it carries.
+            then: is called with whether some rank was marked; before that this rank does not arrive there again.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no barriers of its own; look at `barriers` first")
+
+    def missing(self, barrier: tuple[int, int]) -> Sequence[int]:
+        """Return, for reports, who has not arrived at a barrier at which some ranks have; () if that is unknown."""
+        return ()

@@ -18,7 +18,7 @@ from conduit.core.refusals import refuse
 from conduit.errors import BadRequest
 from conduit.words import many
 
-_PUT, _GET, _ATOMIC = range(3)  # in the digest
+_PUT, _GET, _ATOMIC, _ARRIVE = range(4)  # in the digest
 _MOST = 1 << 63
 _NAMES = ("rma_puts", "rma_gets", "rma_atomics", "rma_bytes")
 
@@ -344,6 +344,60 @@ class Rma:
     async def _wait(self, unused: Guard, wait: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._start(unused)
         await wait()
+
+    # -- barriers ------------------------------------------------------------------------------
+
+    @property
+    def barriers(self) -> bool:
+        """For layers: whether the network has barriers of its own, of all ranks of the job, and so `arrive`."""
+        return self._native.barriers
+
+    def arrive(
+        self, barrier: tuple[int, int], marked: bool, then: Callable[[bool], object]
+    ) -> Coroutine[Any, Any, None]:
+        """For layers: arrive at a barrier of the network's own, and go on.
+
+        It is no operation: neither `outstanding` nor `quiet` nor the end of the job knows it.
+
+        Args:
+            barrier: two integers that name it on all ranks; several are independent of each other.
+            marked: is all that it carries to others.
+            then: ``then(any)`` is called when all ranks have arrived, with whether any was marked, as of `put`.  Before
+                that this rank does not arrive there again.
+
+        Raises:
+            BadRequest: the network has none, or a wrong argument.
+            HandlerError: called in a handler.
+        """
+        call = "ep.rma.arrive"
+        try:
+            self._target(call, self._ep.rank, then)
+            if not self._native.barriers:
+                raise BadRequest(f"{call}: this network has no barriers of its own; look at ep.rma.barriers first")
+            lead, count = (arguments.integer(call, f"barrier[{i}]", each) for i, each in enumerate(barrier))
+            return self._arrive(guard(self._ep, call), (lead, count), bool(marked), then)
+        except BadRequest as error:
+            return refuse(self._ep, error, _getframe(1))
+
+    def missing(self, barrier: tuple[int, int]) -> Sequence[int]:
+        """For layers: return the ranks that have not arrived at a barrier of which some have, for reports."""
+        return self._native.missing(barrier)
+
+    async def _arrive(
+        self, unused: Guard, barrier: tuple[int, int], marked: bool, then: Callable[[bool], object]
+    ) -> None:
+        self._start(unused)
+        rank = self._ep.rank
+
+        def done(found: bool) -> None:
+            self._done(_ARRIVE, rank, 0, found, partial(then, found))
+
+        await self._native.arrive(barrier, marked, done)
+        digest_log = self._digest_log
+        if digest_log is not None:
+            digest_log += (self._ep._port.ticks(), BEGIN | _ARRIVE, rank, 0, crc32(repr((barrier, marked)).encode()))
+            if len(digest_log) > FLUSH:
+                digest_log.flush()
 
     # -- what they have in common --------------------------------------------------------------
 

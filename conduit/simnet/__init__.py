@@ -14,6 +14,7 @@ each act is given what to call when it is done (`chain`).
 Read `transport`, then `port`; docs/writing_a_conduit.md is the step list.
 """
 
+from conduit.simnet.barrier import HardwareBarrier
 from conduit.simnet.host import HostModel
 from conduit.simnet.onesided import OneSidedPort, Unit
 from conduit.simnet.port import SimulatedPort
@@ -22,6 +23,7 @@ from conduit.simnet.simulated import SimulatedConduit
 from conduit.simnet.transport import Transport
 
 __all__ = [
+    "HardwareBarrier",
     "HostModel",
     "OneSidedPort",
     "SharedMemoryTransport",

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 from conduit.contract import AtomicOp, Buffer, Complete, Core, OneSided, StridedSection
 from conduit.frames import awaited_frames
 from conduit.sim.trio_private import cancelled
+from conduit.simnet.barrier import BarrierName, Meetings
 from conduit.simnet.operating import BeginChain, OperatingCall
 from conduit.simnet.port import SimulatedNetwork, SimulatedPort
 from conduit.simnet.transport import Then, refuse_not_plain
@@ -266,11 +267,14 @@ class Native(OneSided):
     Args:
         port: the rank's.
         unit: what does them.
+        meetings: the network's own barriers, None where it has none.
     """
 
-    def __init__(self, port: OneSidedPort, unit: Unit) -> None:
+    def __init__(self, port: OneSidedPort, unit: Unit, meetings: Meetings | None = None) -> None:
         self.port = port
         self.unit = unit
+        self.barriers = meetings is not None
+        self._meetings = meetings
         self.outstanding = 0
 
     def put(self, dest: int, places: StridedSection, data: Buffer, then: Complete) -> Coroutine[Any, Any, None]:
@@ -307,6 +311,29 @@ class Native(OneSided):
     def quiet(self) -> Coroutine[Any, Any, None]:
         """Wait until nothing is under way."""
         return self.port.operate(self.unit.quiet)
+
+    def arrive(self, barrier: BarrierName, marked: bool, then: Callable[[bool], object]) -> Coroutine[Any, Any, None]:
+        """Arrive at a barrier of the network's own."""
+        meetings, port = self._meetings, self.port
+        assert meetings is not None
+
+        def told(found: bool) -> None:
+            self.outstanding += 1  # until the next pass; the network has counted it as under way
+            port.finished(partial(then, found))
+
+        def arrived(free: Then) -> None:
+            meetings.arrive(barrier, port.rank, marked, told)
+            free()
+
+        def chain(free: Then) -> None:
+            port.cpu.charge(meetings.access_ps)
+            port.kernel.call(port.cpu.free, partial(arrived, free))
+
+        return port.operate(chain)
+
+    def missing(self, barrier: BarrierName) -> Sequence[int]:
+        """Return who has not arrived."""
+        return () if self._meetings is None else self._meetings.missing(barrier)
 
     def _begin(self, begin: Callable[..., object], done: Callable[..., object]) -> Coroutine[Any, Any, None]:
         def chain(free: Then) -> None:

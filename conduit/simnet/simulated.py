@@ -14,6 +14,7 @@ from conduit.contract.returned import TICKS, Returns, is_counts, look_at_returne
 from conduit.errors import BadRequest, ConduitError
 from conduit.sim import Kernel
 from conduit.simnet.allgather import Allgather
+from conduit.simnet.barrier import HardwareBarrier, Meetings
 from conduit.simnet.checked import Ledger, check
 from conduit.simnet.checked_unit import check_unit
 from conduit.simnet.host import HostModel
@@ -117,6 +118,10 @@ class SimulatedConduit(Conduit):
             "SimOptions, which have no rma"
         )
 
+    def make_barrier(self) -> HardwareBarrier | None:
+        """Return what barriers of the network's own take, None where it has none; beside a `make_unit` alone."""
+        return None
+
     def make_shared_transport(
         self, port: SimulatedPort, neighbours: dict[int, SharedMemoryTransport], size: int
     ) -> SharedMemoryTransport | None:
@@ -166,7 +171,7 @@ class SimulatedConduit(Conduit):
             if shared is not None:
                 port.add_transport(shared)
         if isinstance(port, OneSidedPort):
-            port.native = Native(port, self._checked_unit(port))
+            port.native = Native(port, self._checked_unit(port), self._meetings)
         self.ports.append(port)
         return port
 
@@ -197,6 +202,21 @@ class SimulatedConduit(Conduit):
         if sys.flags.dev_mode:
             check_unit(unit)
         return unit
+
+    @cached_property
+    def _meetings(self) -> Meetings | None:
+        """The network's own barriers."""
+        hardware: object = self._made("make_barrier", self.make_barrier, HardwareBarrier)
+        if hardware is None:
+            return None
+        if not isinstance(hardware, HardwareBarrier):
+            remedy = meant(hardware, HardwareBarrier) or "return a conduit.simnet.HardwareBarrier, or None"
+            raise ConduitError(f"{type(self).__name__}.make_barrier returned {hardware!r}; {remedy}")
+        return Meetings(self.kernel, self.setup.ranks, hardware, self._all_arrived)
+
+    def _all_arrived(self) -> None:
+        """From here on the hardware alone leads to what ranks are told: the job is not over before (E1)."""
+        self.under_way += self.setup.ranks
 
     def _check_port(self, made: object, port: SimulatedPort) -> None:
         """Refuse what has not been given its rank's port, or something else in its place."""

@@ -57,6 +57,19 @@ LATE = _constant(
     "by how much a put may be overtaken where order=weak: routing adapts to load; 1 us is two ways through the torus",
 )  # fmt: skip
 
+# -- barrier units -------------------------------------------------------------------------------------------
+
+BARRIER_ACCESS = _constant(
+    "barrier.access", 200, "ns", "assumed",
+    "a processor writes its unit's register, and again reads it: memory-mapped, as from E-registers into the network",
+)  # fmt: skip
+BARRIER_STAGE = _constant(
+    "barrier.stage", 80, "ns", "assumed",
+    "from a node of the tree to the next, up or down: a router as link.hop, and as long in the unit that combines; "
+    "packets go before all others (sh.gap.barrier; Scott, Synchronization and communication in the T3E multiprocessor, "
+    "1996)",
+)  # fmt: skip
+
 # -- processors ----------------------------------------------------------------------------------------------
 
 FLOPS = _constant("cpu.flops", 600e6, "1/s", "fact", "sh.t3e.peak: the peak of one processor")
@@ -90,13 +103,15 @@ TREE = _constant(
     "h.t4.t3e.shmem.16: binary tree broadcast of 8 bytes among 16, with a barrier; gives call.put",
 )  # fmt: skip
 PUT = _constant(
-    "call.put", 1401, "ns", "anchor",
-    "h.t4.t3e.shmem.16: of a put, a fence or a quiet, alike: with it the tree takes tree.16 here, the barrier made of "
-    "puts; tests/conduits/test_one_sided_anchors.py has the program",
+    "call.put", 1992, "ns", "anchor",
+    "h.t4.t3e.shmem.16: of a put, a fence or a quiet, alike: twelve of them are on the tree's longest way, and all "
+    "else takes 2.09 us here, 1.22 of it barrier.16; tests/conduits/test_one_sided_anchors.py has the program",
 )  # fmt: skip
 BARRIER = _constant(
-    "barrier.16", 9.893, "us", "assumed", "what a barrier of 16 takes here by native puts, each after the one before"
-)
+    "barrier.16", 1.22, "us", "assumed",
+    "what a barrier of 16 takes here: two of barrier.access, five of barrier.stage up and as many down, two of "
+    "cpu.poll",
+)  # fmt: skip
 MPI = _constant(
     "mpi.get_fence16", 35.3, "us", "anchor",
     "sh.t3e.mpi2.get_fence16: mpi_get of 8 bytes and a fence of 16; without get.8, call.put for the call, a quiet and "

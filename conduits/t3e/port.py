@@ -9,11 +9,12 @@ import attrs
 
 from conduit.contract import Constant, Costs, JobSetup, Limits, RawTable
 from conduit.options import option
-from conduit.simnet import HostModel, OneSidedPort, SimulatedConduit, SimulatedPort, Unit
+from conduit.simnet import HardwareBarrier, HostModel, OneSidedPort, SimulatedConduit, SimulatedPort, Unit
 from conduits.globalmem.mover import Mover
 from conduits.globalmem.queues import QueueTransport
 from conduits.globalmem.unit import MovingUnit
 from conduits.t3e import constants as c
+from conduits.t3e.barrier import BarrierTree
 from conduits.t3e.driver import e_registers
 from conduits.t3e.machine import NODES, T3eMachine, build, calls, host_model, library_costs, queue_costs, timing
 from conduits.t3e.raw import tables
@@ -99,6 +100,10 @@ class T3e(SimulatedConduit):
         ports: Any = self.ports
         nodes = self.setup.hosts.__getitem__
         return MovingUnit(port, self._movers[port.rank], calls(), self.options.piece, ports.__getitem__, nodes)
+
+    def make_barrier(self) -> HardwareBarrier:
+        """Return the barrier units."""
+        return BarrierTree(self.fabric.torus, self.setup.hosts)
 
     def host_statistics(self) -> Mapping[int, Mapping[str, int]]:
         """Return what memories have served, by host."""

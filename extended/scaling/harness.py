@@ -176,8 +176,8 @@ async def alltoall(library: OneSidedLibrary, count: int, trials: int, *, stagger
 async def _begin_together(library: OneSidedLibrary) -> float:
     """Wait for all PEs; simulated ones go on at one instant, with nothing on its way.  Return it, of others the time.
 
-    The barriers of these machines let all go at once.  Ours is made of signals: it lets them go one after the other,
-    and its last replies would arrive under the code that is timed.  So would what the collectives of the layer below
+    A barrier lets them go one after the other, and the last replies to its signals, where it is made of such, would
+    arrive under the code that is timed.  So would what the collectives of the layer below
     tell one another now and then, step by step as each PE polls.  So no two trials would be alike.
     """
     ep = library.ep

@@ -89,6 +89,7 @@ CALLS = [
         "rma",
         "",
         """
+        ep.rma.arrive((0, 0), False, print)
         ep.rma.compare_swap(0, 0, 1, 2)
         ep.rma.fence(0)
         ep.rma.fetch_add(0, 0, 1)

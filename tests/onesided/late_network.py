@@ -1,7 +1,8 @@
 """A network whose native one-sided operations complete late, and in any order that is legal; its messages are loggp's.
 
 What a put stores lands in pieces, each at a time of its own; what a get reads is read piece by piece too; completion is
-told later still.  A fence waits for nothing: it only keeps what is put after it behind what was put before.
+told later still.  A fence waits for nothing: it only keeps what is put after it behind what was put before.  With
+`barrier=yes` there are barriers of the network's own, of which ranks are told late too.
 """
 
 from functools import partial
@@ -11,7 +12,7 @@ import attrs
 
 from conduit.options import option
 from conduit.sim.units import NS, US
-from conduit.simnet import Unit
+from conduit.simnet import HardwareBarrier, Unit
 from conduit.simnet.onesided import pieces
 from conduits.loggp import Loggp
 from conduits.loggp.port import LoggpOptions
@@ -24,6 +25,7 @@ class LateOptions(LoggpOptions):
     """The options of `late`."""
 
     rma: Literal["native", "am"] = option("native", "how layers put and get")
+    barrier: bool = option(False, "there are barriers of the network's own")
     part: int = option(24, "bytes that land at one time", validator=attrs.validators.ge(1))
 
 
@@ -37,6 +39,23 @@ class Late(Loggp):
     def make_unit(self, port):
         """Return what does the operations of a rank."""
         return LateUnit(port, self)
+
+    def make_barrier(self):
+        """Return what barriers take."""
+        return LateBarrier(self.kernel) if self.options.barrier else None
+
+
+class LateBarrier(HardwareBarrier):
+    """Tells each rank at some time."""
+
+    access_ps = 100 * NS
+
+    def __init__(self, kernel):
+        self.random = kernel.random("late/barrier")
+
+    def seen(self, arrived):
+        """Return when each rank is told."""
+        return [max(arrived) + self.random.randrange(LATEST) for _ in arrived]
 
 
 class LateUnit(Unit):

@@ -1,4 +1,4 @@
-"""What a fence of a window costs to simulate where signals are native puts: exact, alike on every computer."""
+"""What a fence of a window costs to simulate by native puts, and by a network's own barrier: exact, alike on every computer."""
 
 import sys
 from collections import Counter
@@ -14,7 +14,7 @@ FENCES = 3
 
 EVENTS = 20.84
 """Of the kernel, of a rank for a fence; they may fall, not rise."""
-BYTECODES = {"origin": 10286, "t3e": 10582}
+BYTECODES = {"origin": 10286, "t3e": 3772}
 """Of the same."""
 
 
@@ -65,4 +65,4 @@ def test_a_fence_takes_no_more_than_it_did(network):
     each = {name: count / RANKS / FENCES for name, count in counts.counted.items()}
     assert each["events"] <= EVENTS
     if sys.version_info[:2] == (3, 11):  # other versions of Python have other bytecodes
-        assert 5000 < each["bytecodes"] <= BYTECODES[network], each
+        assert BYTECODES[network] / 2 < each["bytecodes"] <= BYTECODES[network], each
