@@ -13,6 +13,7 @@ def testsmall(options: Annotated[BenchmarkOptions, Parameter(name="*")] = Benchm
 
 from conduit.benchmarks.barrier import BenchmarkBarrier
 from conduit.benchmarks.execute import Program, execute, measure
+from conduit.benchmarks.idle import idle
 from conduit.benchmarks.operation import ExplainedOperation, Mark
 from conduit.benchmarks.options import BenchmarkOptions, Parameters
 from conduit.benchmarks.pairs import BenchmarkPair, pair
@@ -39,6 +40,7 @@ __all__ = [
     "SizeMark",
     "View",
     "execute",
+    "idle",
     "lower_quartile",
     "measure",
     "pair",

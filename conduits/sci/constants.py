@@ -60,11 +60,15 @@ PIO_START = _constant(
     "CPU time of a store to the card's bus; notes of a Dolphin talk of 2006 give about 210 ns for 8 bytes, at worst",
 )  # fmt: skip
 PIO_RATE = _constant(
-    "pio.rate", 190, "MB/s", "anchor", "sci.am.long.scampi_max: ScaMPI stores all sizes by PIO, 190 MB/s at best"
-)
+    "pio.rate", 190, "MB/s", "anchor",
+    "sci.am.long.scampi_max: ScaMPI stores all sizes by PIO, 190 MB/s at best; base unstated: 10**6 by the convention "
+    "of the papers' file",
+)  # fmt: skip
 READ_RATIO = _constant(
-    "pio.read_ratio", 10, "ratio", "fact", "sci.ratio.read_over_write: a remote read against a write of that size"
-)
+    "pio.read_ratio", 10, "ratio", "fact",
+    "sci.ratio.read_over_write: a remote read against a write of that size; 8 bytes then take 15 us, inside the 10 to "
+    "100 us of sci.lat.remote_read",
+)  # fmt: skip
 DMA_SETUP = _constant("dma.setup", 30, "us", "fact", "sci.dma.setup: per transfer, of the engine")
 DMA_ALIGN = _constant("dma.align", 8, "bytes", "fact", "sci.dma.align: both addresses and the size")
 DMA_RATE = _constant(

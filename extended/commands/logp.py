@@ -28,6 +28,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from conduit.benchmarks import idle
+
 if TYPE_CHECKING:
     from conduit import Endpoint, Token
 
@@ -345,12 +347,12 @@ class Probe:
         return self.ep.now - begun, sent - begun
 
     async def _receive(self, nbytes: int, trip: float) -> float:
-        idle = _IDLE * trip + self._pause
+        away = _IDLE * trip + self._pause
         for _ in range(_PATIENCE):
             await self._idle()
             wanted = self._answers + 1
             await self.ep.request_short(self._peer, self.ask_back, nbytes)
-            await self._away(idle)
+            await idle(self.ep, away)
             begun = self.ep.now
             await self.ep.poll()
             time = self.ep.now - begun
@@ -358,21 +360,14 @@ class Probe:
                 return time
             await self._until(wanted)
             time = self.ep.now - begun
-            idle *= 2
+            away *= 2
         return time
 
     async def _until(self, answers: int) -> None:
         await self.ep.block_until(lambda: self._answers >= answers, what="an answer", ranks=(self._peer,))
 
     async def _idle(self) -> None:
-        await self._away(self._pause + self.ep.random.random() * self.poll)
-
-    async def _away(self, seconds: float) -> None:
-        # Without a poll.  A real rank spins: what it computes takes no time of its own.
-        until = self.ep.now + seconds
-        await self.ep.compute(seconds)
-        while not self.ep.simulated and self.ep.now < until:
-            pass
+        await idle(self.ep, self._pause + self.ep.random.random() * self.poll)
 
 
 def usual(times: list[float]) -> float:

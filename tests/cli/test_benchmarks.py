@@ -9,13 +9,14 @@ import signal
 
 import attrs
 import pytest
+import trio
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
 import conduit
 from conduit import BadRequest
-from conduit.benchmarks import BenchmarkOptions, Parameters, Progress, Record, pair, sizes
+from conduit.benchmarks import BenchmarkOptions, Parameters, Progress, Record, idle, pair, sizes
 from conduit.benchmarks.options import parameters_for
 from conduit.benchmarks.record import merge
 from conduit.benchmarks.report import ConduitResults, print_runs, runs_as_json, table
@@ -72,6 +73,28 @@ def test_pairs_of_four():
 def record(**given) -> Record:
     values = {"section": "B", "operation": "round trip", "nbytes": 1024, "iterations": 10, "seconds": 1e-3}
     return Record(**(values | given))
+
+
+class Away:
+    """An endpoint that can do nothing but compute and look at the clock, which goes on by 1 at every look."""
+
+    def __init__(self, simulated):
+        self.simulated, self.looks, self.computed = simulated, 0, []
+
+    @property
+    def now(self):
+        self.looks += 1
+        return self.looks + sum(self.computed) * self.simulated
+
+    async def compute(self, seconds):
+        self.computed.append(seconds)
+
+
+@pytest.mark.parametrize(("simulated", "looks"), [(True, 1), (False, 11)])
+def test_who_is_idle_calls_nothing_and_spins_where_time_is_real(simulated, looks):
+    ep = Away(simulated)
+    trio.run(idle, ep, 10.0)
+    assert (ep.computed, ep.looks) == ([10.0], looks)
 
 
 def test_figures_of_a_record():

@@ -16,6 +16,7 @@ from conduit.launch.fresh import call_fresh
 from conduit.launch.registry import parse_spec
 from conduit.seeing.timeline import Recording
 from conduit.seeing.timeline.steps import PathEdge, steps_of
+from conduit.simnet.constants import keep_names
 from extended.operations import get, put
 
 NETWORKS = [
@@ -152,6 +153,50 @@ def test_the_constants_of_the_layer_over_mpi_are_named():
     ]
     copies = [step.leg for step in found.steps if step.what == "copy"]
     assert copies == ["request", "request", "reply", "reply"]  # behind the header, and ScaMPI's own to its receive
+
+
+def ways(shape, targets):
+    """Give what ways from host 0 and their responses are made of; called in a process that has imported no network."""
+    keep_names()
+    from conduit.sim import Kernel
+    from conduit.sim.topology import Torus
+    from conduits.sci.hardware import SciFabric
+
+    fabric = SciFabric(Kernel(), Torus(shape))
+    found = [fabric.find_way(0, target) for target in targets]
+    return [[(int(each), each.parts) for each in (way.latency, way.response)] for way in found]
+
+
+def shares(parts):
+    totals = {}
+    for ticks, label in parts:
+        totals[label] = totals.get(label, 0) + ticks
+    return {label.lstrip(":"): ticks for label, ticks in totals.items() if ticks}
+
+
+@pytest.mark.usefixtures("importable")
+def test_a_ring_of_sci_has_no_turn():
+    """By the model: four landings, of two payloads and two pairs of flags."""
+    (found,) = call_fresh(in_turn, "sci:torus=4", [("medium", 100)])
+    totals = {}
+    for step in found.steps:
+        for name, ticks in step.constants.items():
+            totals[name] = totals.get(name, 0) + ticks
+    assert "link.turn" not in totals
+    assert totals["adapter.in"] == 4 * 700_000
+    assert totals["link.hop"] == (2 * 4 + 1 + 3) * 70_000  # payloads and their responses, and flags
+
+
+@pytest.mark.usefixtures("importable")
+def test_a_way_of_sci_names_its_turns():
+    """By the model: one between two dimensions, two between three, and those of the response likewise."""
+    straight, once, twice = call_fresh(ways, (3, 3, 3), [2, 1 + 3 * 2, 1 + 3 + 9 * 2])
+    for (way, response), there, back, turns in ((straight, 2, 1, 0), (once, 3, 3, 1), (twice, 4, 5, 2)):
+        hardware = {"link.hop": there * 70_000, **({"link.turn": turns * 250_000} if turns else {})}
+        assert shares(way[1]) == {"adapter.out": 500_000, "adapter.in": 700_000, **hardware}
+        assert way[0] == sum(shares(way[1]).values())
+        hardware["link.hop"] = back * 70_000
+        assert shares(response[1]) == {"adapter.response": 500_000, **hardware}
 
 
 def test_a_path_with_a_gap_is_refused():

@@ -73,15 +73,17 @@ def gather_broadcast(channel: CollectiveChannel, blocks: Blocks) -> Steps:
 
 
 def two_level(channel: CollectiveChannel, blocks: Blocks) -> Steps:
-    """Leaders collect the blocks of their hosts, swap them with one another, and tell their hosts."""
+    """Leaders collect the blocks of their hosts, swap them and tell their hosts; on one host alone nobody leads."""
     where = nodes(channel)
+    if len(where.groups) == 1:
+        yield from recursive_doubling(channel, blocks)
+        return
     own = channel.part(where.group)
     leader = where.group.index(where.leader)
     if channel.rank != where.leader:
         yield from gather.linear(own, blocks.one(channel.rank), None, leader)
     else:
-        part = Blocks(blocks.view, tuple(blocks.places[rank] for rank in where.group))
-        yield from gather.linear(own, None, part, leader)
+        yield from gather.linear(own, None, blocks.some(where.group), leader)
         far = [
             (chief, group) for chief, group in zip(where.leaders, where.groups, strict=True) if chief != channel.rank
         ]

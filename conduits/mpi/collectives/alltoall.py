@@ -5,6 +5,8 @@ Args of all: `sends`, a block for each rank; `receives`, where the blocks of eac
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 from conduits.mpi.collectives import gather, scatter
 from conduits.mpi.collectives.blocks import Blocks
 from conduits.mpi.collectives.channel import CollectiveChannel, Steps
@@ -51,43 +53,48 @@ def bruck(channel: CollectiveChannel, sends: Blocks, receives: Blocks) -> Steps:
 
 
 def two_level(channel: CollectiveChannel, sends: Blocks, receives: Blocks) -> Steps:
-    """Leaders collect what their hosts send, swap it with one another in pairs, and deal it out; blocks of one size."""
+    """The ranks of a host send straight to one another; leaders swap in pairs what goes between hosts, of one size."""
     where = nodes(channel)
-    own, everyone = channel.part(where.group), range(channel.size)
+    own = channel.part(where.group)
+    yield from linear(own, sends.some(where.group), receives.some(where.group))
+    away = [rank for group in where.groups if group != where.group for rank in group]
+    if not away:
+        return
     leader = where.group.index(where.leader)
-    mine, landing = sends.packed(channel, everyone), receives.landing(everyone)
+    mine, landing = sends.packed(channel, away), receives.landing(away)
     if channel.rank != where.leader:
         yield from gather.linear(own, mine, None, leader)
         yield from scatter.linear(own, None, landing, leader)
     else:
-        out = Blocks.room([len(mine)] * len(where.group))
+        out = Blocks.room([len(mine)] * own.size)
         yield from gather.linear(own, mine, out, leader)
-        into = Blocks.room([len(mine)] * len(where.group))
-        yield from _leaders(channel.part(where.leaders), where.groups, out, into, channel.size)
+        into = Blocks.room([len(mine)] * own.size)
+        if mine:
+            yield from _leaders(channel.part(where.leaders), [len(group) for group in where.groups], out, into)
         yield from scatter.linear(own, into, landing, leader)
-    receives.unpack(channel, everyone, landing)
+    receives.unpack(channel, away, landing)
 
 
-def _leaders(
-    chiefs: CollectiveChannel, groups: tuple[tuple[int, ...], ...], out: Blocks, into: Blocks, ranks: int
-) -> Steps:  # fmt: skip
-    """Swap between hosts what `out` has for each rank, by who sends it; it comes to `into`, by who gets it."""
-    each, here, hosts = len(out.view) // len(out.places) // ranks, chiefs.rank, chiefs.size
-    members = range(len(groups[here]))
-    sent = Blocks.equal(out.view, ranks * len(members)) if each else None
-    for distance in range(hosts):
+def _leaders(chiefs: CollectiveChannel, sizes: list[int], out: Blocks, into: Blocks) -> Steps:
+    """Swap between hosts of so many ranks what goes there, which `out` has by who sends it, `into` by who gets it.
+
+    Either has it in the order of the hosts, and of the ranks on each.
+    """
+    here, hosts, members = chiefs.rank, chiefs.size, sizes[chiefs.rank]
+    each = out.places[0][1] // (sum(sizes) - members)  # bytes from one rank to one
+    starts = list(accumulate((0 if host == here else size for host, size in enumerate(sizes)), initial=0))
+    sent = Blocks.equal(out.view, (sum(sizes) - members) * members)
+    for distance in range(1, hosts):
         there, source = (here + distance) % hosts, (here - distance) % hosts
-        passed = memoryview(bytearray(each * len(members) * len(groups[there])))
-        if sent is not None:  # in the order: who gets it, who sends it
-            places = [member * ranks + rank for rank in groups[there] for member in members]
-            passed[:] = sent.packed(chiefs, places)
-        landing = memoryview(bytearray(each * len(members) * len(groups[source]))) if distance else passed
-        if distance:
-            came = chiefs.recv(source, landing)
-            yield [came, chiefs.send(there, passed)]
-        at = 0
-        for member in members:
-            row = into.one(member)
-            for rank in groups[source]:
-                chiefs.copy(landing[at : at + each], row[rank * each : (rank + 1) * each])
-                at += each
+        # In the order: who gets it, who sends it.
+        passed = sent.packed(
+            chiefs,
+            [member * starts[-1] + starts[there] + rank for rank in range(sizes[there]) for member in range(members)],
+        )
+        landing = memoryview(bytearray(each * members * sizes[source]))
+        came = chiefs.recv(source, landing)
+        yield [came, chiefs.send(there, passed)]
+        run = each * sizes[source]
+        for member in range(members):
+            begin = each * starts[source]
+            chiefs.copy(landing[member * run : (member + 1) * run], into.one(member)[begin : begin + run])

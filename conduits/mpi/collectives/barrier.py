@@ -25,8 +25,11 @@ def tree(channel: CollectiveChannel) -> Steps:
 
 
 def two_level(channel: CollectiveChannel) -> Steps:
-    """The ranks of a host meet, then the leaders of all hosts, who let theirs go."""
+    """The ranks of a host meet, then the leaders of all hosts, who let theirs go; one host needs no leader."""
     where = nodes(channel)
+    if len(where.groups) == 1:
+        yield from dissemination(channel)
+        return
     mine = channel.part(where.group)
     yield from _collect(mine)
     if channel.rank == where.leader:

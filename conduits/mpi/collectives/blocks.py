@@ -53,6 +53,10 @@ class Blocks:
         start, size = self.places[rank]
         return self.view[start : start + size]
 
+    def some(self, ranks: Sequence[int]) -> Blocks:
+        """Return the blocks of some ranks, in this order, where they lie."""
+        return Blocks(self.view, tuple(self.places[rank] for rank in ranks))
+
     def sizes(self, ranks: Sequence[int]) -> list[int]:
         """Return the sizes of some blocks."""
         return [self.places[rank][1] for rank in ranks]

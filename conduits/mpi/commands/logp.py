@@ -6,7 +6,8 @@ With RTT(m) the time of m bytes out and none back:
     L      RTT(0) / 2 - g(0)
     g(m)   RTT(m) - RTT(0) + g(0)
     o_s(m) how long the send takes in the test of RTT(m)
-    o_r(m) how long the receive takes of a message of m bytes that has arrived, 1.2 RTT(m) after its request
+    o_r(m) how long the receive takes of a message of m bytes that has arrived, 1.2 RTT(m) after its request; until
+           then nothing is called, so that all that the library does to take the message is in the receive
 
 and of the classical model L' = L + g(1) - o_s(1) - o_r(1), o = (o_s(1) + o_r(1)) / 2, g' = g(1) and, of the largest m,
 G = g(m) / m.  In virtual time a figure is the mean of its times.  In real time, where other programs have the processor
@@ -22,7 +23,7 @@ import attrs
 import numpy as np
 from cyclopts import Parameter
 
-from conduit.benchmarks import Program, Record, View, execute, sizes
+from conduit.benchmarks import Program, Record, View, execute, idle, sizes
 from conduits.mpi.commands.options import MpiOptions, check, library_marks, on_mpi
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ MOST = 1 << 12  # messages of one flood, where their time never settles
 FLOODS = 5
 """Floods of one length in real time."""
 IDLE = 1.2  # round trips from a request to the receive of its reply
-SLICE = 5e-6  # seconds that a rank which waits for a time computes between two polls
 BY_SIZE = ("RTT(m)", "o_s(m)", "o_r(m)", "g(m)")
 NOISE = "the times whose difference it is lie no further apart than other programs move them"
 """Why a parameter cannot be told."""
@@ -98,7 +98,7 @@ class LogpProbe:
         trip = self._typical(trips)
         for number in range(self.warmup + self.count):
             await self.comm.Send(nothing, self.peer)
-            await idle(self.ep, self.ep.now + IDLE * trip)
+            await idle(self.ep, IDLE * trip)
             began = self.ep.now
             await self.comm.Recv(data, self.peer)
             if number >= self.warmup:
@@ -117,13 +117,6 @@ class LogpProbe:
             await self.comm.Send(nothing, self.peer)
         await self.comm.Recv(nothing, self.peer)
         return (self.ep.now - began) / count
-
-
-async def idle(ep: Endpoint, until: float) -> None:
-    """Compute until some time, polling now and then, that messages may arrive."""
-    while (left := until - ep.now) > 0:
-        await ep.compute(min(left, SLICE))
-        await ep.poll()
 
 
 async def _serve(comm: Comm, peer: int, chosen: list[int], rounds: int) -> None:

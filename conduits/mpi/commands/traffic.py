@@ -26,7 +26,6 @@ from conduit.benchmarks.record import MB
 from conduits.mpi.awaited.operators import MAX
 from conduits.mpi.awaited.request import Request
 from conduits.mpi.awaited.status import Status
-from conduits.mpi.commands.logp import idle
 from conduits.mpi.commands.options import UNUSED, MpiOptions, check, on_mpi
 from conduits.mpi.commands.patterns import PATTERNS, destinations
 
@@ -45,6 +44,7 @@ SECTIONS = {
 }  # fmt: skip
 UNIFORM = "uniform"
 WHERE = ("on-node", "off-node")
+SLICE = 5e-6  # seconds that a rank which waits for a time computes between two polls
 LONGEST = 8  # means, of an exponential size: of 3000 draws one is longer, and is cut
 _Array = np.ndarray[Any, Any]
 
@@ -147,7 +147,7 @@ async def _play(ep: Endpoint, comm: Comm, plans: list[TrafficPlan]) -> float:
     await comm.Barrier()
     began = ep.now
     for time, size, dest in zip(mine.times, mine.sizes, mine.dests, strict=True):
-        await idle(ep, began + time)
+        await _polling(ep, began + time)
         await comm.Send(out[:size], dest)
     statuses: list[Status] = []
     await Request.Waitall(coming, statuses)
@@ -155,6 +155,13 @@ async def _play(ep: Endpoint, comm: Comm, plans: list[TrafficPlan]) -> float:
     await comm.Allreduce(longest.copy(), longest, MAX)
     _verify(me, expected, buffers, statuses)
     return float(longest[0])
+
+
+async def _polling(ep: Endpoint, until: float) -> None:
+    """Compute until some time, polling now and then, that messages may arrive."""
+    while (left := until - ep.now) > 0:
+        await ep.compute(min(left, SLICE))
+        await ep.poll()
 
 
 def _verify(me: int, expected: list[tuple[int, int]], buffers: list[_Array], statuses: list[Status]) -> None:

@@ -210,9 +210,10 @@ def _delays(steps: Sequence[int]) -> Delays:
     """Return the delays behind the bus, each link and the last bus of a way that leads by `steps`."""
     delays = [_OUT_PS]
     for count in filter(None, steps):
+        if len(delays) > 1:
+            delays[-1] += _TURN_PS
         delays += [_HOP_PS] * count
-        delays[-1] += _TURN_PS
-    delays[-1] += _IN_PS - (_TURN_PS if len(delays) > 1 else 0)
+    delays[-1] += _IN_PS
     return Delays([*delays, 0])
 
 

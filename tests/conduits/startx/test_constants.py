@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from conduits.mpi.libraries.start import constants as start
 from conduits.startx import StartX
 from conduits.startx import constants as c
 
@@ -25,21 +26,27 @@ DERIVED = {
     "pio.stda": "sx.pio.c.send_ovh",
     "pio.ldda": "sx.pio.c.recv_ovh",
     "pio.word": "sx.pio.std_slope",
+    "message.payload_min": "sx.msg.payload",
+    "message.payload_max": "sx.msg.payload",
+}
+# Assumed readings and divisions of what the paper prints, which their sources begin with.
+READ = {
     "niu.out": "sx.pio.c.latency",
     "niu.in": "sx.pio.c.latency",
     "niu.drain": "sx.pio.b.latency",
-    "message.payload_min": "sx.msg.payload",
-    "message.payload_max": "sx.msg.payload",
+    "rdma.grant": "sx.gap.rdma_setup",
+    "rdma.commitment": "sx.rdma.one",
 }
 ANCHORS = {"host.copy_rate": "x.mpi.bw.shm", "host.flops": "x.t4.p2.1k"}
 
 
 @pytest.mark.parametrize("constant", StartX.constants, ids=lambda constant: constant.name)
 def test_every_constant_names_its_source(constant):
+    name = re.match(r"sx?(\.\w+)+|x(\.\w+)+", constant.source)
     if constant.kind == "assumed":
         assert len(constant.source) > 20, "an assumption gives its reason"
+        assert (name and name.group()) == READ.get(constant.name)
         return
-    name = re.match(r"sx?(\.\w+)+|x(\.\w+)+", constant.source)
     assert name, f"{constant.source!r} begins with no id"
     if constant.kind == "anchor":
         assert ANCHORS[constant.name] == name.group()
@@ -77,8 +84,27 @@ def test_payloads():
     assert c.WORD.value == 8
 
 
-def test_the_anchors():
-    assert c.COPY_RATE.value == 150
+def test_the_rate_of_a_copy_from_the_anchor_of_150_mb_per_s():
+    """By docs/models/start.md: MPI-StarT's message of 1 MB within an SMP, and in what pieces it goes."""
+    size, piece = 1 << 20, start.PIECE.value
+    pieces = size // piece
+
+    def entry():  # of a ring, without data: its store, with the line's way to the other processor, and who looks for it
+        return c.COPY_START.value + 48 / c.COPY_RATE.value
+
+    look = start.POLL.value + c.POLL.value + start.POLL_PEER.value / 1000
+    control = 2 * start.LAYERS.value + entry() + c.BUS.value / 1000 + look
+    first = 2 * start.PIECE_ENTRY.value + entry() + c.BUS.value / 1000 + look
+    once = look + start.CALL.value + 2 * control + start.MATCH.value / 1000 + first + start.COMPLETE.value
+    assert once == pytest.approx(36.4, abs=0.05)
+    further = start.PIECE_ENTRY.value + entry() + start.POLL.value + start.POLL_PEER.value / 1000
+    assert further == pytest.approx(2.06, abs=0.005)
+    copies = size / 150 - once - 2.9 - (pieces - 1) * further - (pieces + 1) * c.COPY_START.value
+    assert copies == pytest.approx(6913.5, abs=0.1)
+    assert (pieces + 1) * piece / copies == pytest.approx(c.COPY_RATE.value, abs=0.06)
+
+
+def test_the_rate_of_operations_from_the_anchor_of_9_6_s():
     assert c.FLOPS.value == pytest.approx(2 * 1024**3 / 2 / 9.6 / 1e6, abs=0.5)
 
 

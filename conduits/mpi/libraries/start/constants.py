@@ -29,7 +29,7 @@ MATCH = _constant("mpi.match", 60, "ns", "assumed", "per comparison of a message
 COMPLETE = _constant("mpi.complete", 0.4, "us", "assumed", "ending a request and filling in its status: 100 cycles")
 LAYERS = _constant(
     "mpi.layers", 5.8, "us", "anchor",
-    "x.mpi.lat.shm: 18 us one way within an SMP, less the 5.77 that all else takes and the 0.6 that pass before the "
+    "x.mpi.lat.shm: 18 us one way within an SMP, less the 5.74 that all else takes and the 0.6 that pass before the "
     "polling loop looks (docs/models/start.md), in two equal parts: from the call through ADI, protocol and channel "
     "layer to a control message, and back",
 )  # fmt: skip
@@ -73,7 +73,7 @@ PIECES = _constant(
 )  # fmt: skip
 PIECE = _constant(
     "shm.piece", 65536, "bytes", "assumed",
-    "of such a buffer: 437 us of copying, beside which its entry and the answer to it, some 3 us, are small",
+    "of such a buffer: 407 us of copying, beside which its entry and the answer to it, some 3 us, are small",
 )  # fmt: skip
 
 # -- hosts ---------------------------------------------------------------------------------------------

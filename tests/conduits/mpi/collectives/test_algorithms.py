@@ -157,6 +157,36 @@ def test_all_to_all(name, count):
             assert (receives[rank] == [sends[other][rank] for other in range(size)]).all()
 
 
+def test_blocks_between_ranks_of_one_host_pass_no_leader():
+    for hosts, messages in (
+        ([0] * 6, 6 * 5),
+        # Inside: 3 x 2 and 2 x 1.  Between: two to their leader and back, one likewise, and one each way.
+        ([0, 1, 0, 1, 0], 3 * 2 + 2 * 1 + 2 * (2 + 1) + 2),
+    ):
+        size = len(hosts)
+        sends = [data(rank, size).reshape(size, 1) for rank in range(size)]
+        receives = [np.full((size, 1), -100) for _ in range(size)]
+
+        def begin(channel, sends=sends, receives=receives, size=size):
+            blocks = [Blocks.equal(view(each[channel.rank]), size) for each in (sends, receives)]
+            return ALGORITHMS["Alltoall"]["two-level"].run(channel, *blocks)
+
+        assert run(hosts, begin)[1] == messages
+        for rank in range(size):
+            assert (receives[rank] == [sends[other][rank] for other in range(size)]).all()
+
+
+def test_on_one_host_nobody_leads():
+    size = 8  # three rounds, in each of which every rank sends
+    assert run([0] * size, lambda channel: ALGORITHMS["Barrier"]["two-level"].run(channel))[1] == 3 * size
+
+    def gather(channel):
+        blocks = Blocks.equal(memoryview(bytearray(size)), size)
+        return ALGORITHMS["Allgather"]["two-level"].run(channel, blocks)
+
+    assert run([0] * size, gather)[1] == 3 * size
+
+
 @cases("Alltoallv")
 def test_all_to_all_of_several_sizes(name):
     for size, hosts, options in everywhere():

@@ -43,7 +43,7 @@ def us(constant):
 
 
 def copy(size):
-    return us(startx.COPY_START) + size / 150 if size else 0
+    return us(startx.COPY_START) + size / startx.COPY_RATE.value if size else 0
 
 
 POLL = us(c.POLL) + us(startx.POLL)
@@ -57,9 +57,15 @@ def test_the_latency_within_an_smp_is_its_anchor():
     assert half(0, turns=100, ranks_per_host=2) == pytest.approx(18, rel=0.01)
 
 
-def test_the_rate_within_an_smp_is_its_anchor():
-    """x.mpi.bw.shm, by which a processor copies: pieces and their entries take little beside it."""
-    assert 32 * MIB / half(32 * MIB, turns=1, ranks_per_host=2) == pytest.approx(150, rel=0.01)
+def test_the_rate_within_an_smp_reaches_its_anchor():
+    """x.mpi.bw.shm, a lower bound: what fixes the rate of a copy, with what pieces take on top of it."""
+    assert 150 <= MIB / half(MIB, turns=1, ranks_per_host=2) < 150.5
+    assert MIB / half(MIB, ranks_per_host=2) == pytest.approx(150, rel=0.001)
+    assert MIB / half(MIB, turns=100, ranks_per_host=2) == pytest.approx(150, rel=0.001)
+
+
+def test_the_rate_within_an_smp_of_long_messages_is_nearly_that_of_a_copy():
+    assert 32 * MIB / half(32 * MIB, turns=1, ranks_per_host=2) == pytest.approx(startx.COPY_RATE.value, rel=0.01)
 
 
 # -- between SMPs ------------------------------------------------------------------------------------------
