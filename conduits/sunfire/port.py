@@ -98,15 +98,17 @@ class Sunfire(SimulatedConduit):
         copy, miss = 1 / host.copy_bytes_per_s, c.ps(c.POLL) + c.ps(c.HEAD)
         line = c.ps(c.STORE_LINE)
         issue, way = c.ps(c.STORE_START) + line, c.ps(c.TRANSIT) + c.ps(c.WRITE)
-        send = c.ps(c.CHECK) + c.ps(c.BUILD) + c.ps(c.SPACE) + issue
+        reclaim = c.ps(c.RECLAIM) + c.FETCH_NEXT_PS  # many in a run
+        request = c.ps(c.SPACE) + reclaim  # what a reply is without
+        send = c.ps(c.CHECK) + c.ps(c.BUILD) + request + issue
         receive = c.ps(c.UNPACK) + c.ps(c.DISPATCH)
-        start = send - c.ps(c.SPACE) // 2 + way + receive + 2 * miss
+        start = send - request // 2 + way + receive + 2 * miss
         off_host = MessageCosts(
             start=seconds(start),
             send=seconds(send),
             receive=seconds(receive),
-            # In postboxes: stored, copied out, and their acknowledgement stored as well.
-            medium_byte=2 * seconds(line) / wire.DATA + copy,
+            # In postboxes: stored, copied out, and their acknowledgement stored as well, and taken back.
+            medium_byte=seconds(2 * line + reclaim) / wire.DATA + copy,
             long_start=seconds(start + c.ps(c.OPEN_BARRIER) + c.ps(c.CLOSE_BARRIER)),
             long_byte=seconds(line) / c.whole(c.LINE),
         )

@@ -122,8 +122,10 @@ class SunfireTransport(TransportWithWork):
         return peer
 
     def reclaim(self, area: RemoteArea) -> None:
-        """Take back what receivers on a host have acknowledged."""
+        """Take back what receivers on a host have acknowledged; what of it a CPU has not read comes from memory."""
+        queue = self.layout.postboxes
         for each in area.peers:
+            before = each.acknowledged
             while each.unacknowledged:
                 longer, count, grant = each.longer, 1, None
                 is_longer = bool(longer) and longer[0][0] == each.acknowledged
@@ -135,9 +137,12 @@ class SunfireTransport(TransportWithWork):
                     longer.popleft()
                 each.acknowledged += count
                 each.room += count
-                self.cpu.charge(count * c.RECLAIM_PS)
                 if grant is not None:
                     area.pool.acknowledge(grant)
+            lines = each.acknowledged - before
+            if lines:
+                runs = (each.acknowledged - 1) // queue - before // queue + 1  # the end of the queue cuts one in two
+                self.cpu.charge(lines * c.RECLAIM_PS + runs * c.FETCH_PS + (lines - runs) * c.FETCH_NEXT_PS)
 
     def _acknowledged(self, peer: SunfirePeer, count: int) -> bool:
         """Return whether the acknowledgements of so many more request postboxes have landed."""

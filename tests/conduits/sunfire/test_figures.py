@@ -20,7 +20,7 @@ def postboxes(inline, args=0):
 
 
 def copy(nbytes):
-    return 0.1 + nbytes / 806 if nbytes else 0
+    return 0.1 + nbytes / 935 if nbytes else 0
 
 
 def measured(category, nbytes=0, *, spec="sunfire", offset=0, ranks=2, args=0):
@@ -119,6 +119,72 @@ def test_long_payloads_go_straight_but_for_their_edges(nbytes, offset):
 def test_queues_that_a_general_poll_looks_at_cost_20_ns_each():
     near, far = (measured("short", ranks=ranks)[0] for ranks in (2, 8))
     assert far - near == pytest.approx(6 * 0.02, abs=1e-3)
+
+
+def taken_back(lines, runs):
+    """What acknowledgements that came cost: 18 instructions each, the first of a run from memory, others behind."""
+    return 0.02 * lines + 0.25 * runs + 64 / 935 * (lines - runs)
+
+
+def test_acknowledgements_are_read_from_memory_run_by_run():
+    """Behind 219 of 256 postboxes there is no room for a largest message, of 38: then those 219 are taken back."""
+
+    async def main(ep, turns):
+        got, calls = [], []
+
+        def request(token):
+            token.reply_short(reply)
+
+        def reply(token):
+            got.append(1)
+
+        await ep.attach(request, reply)
+        for turn in range(0 if ep.rank else turns):
+            begun = ep.now
+            await ep.request_short(1, request)
+            calls.append((ep.now - begun) * 1e6)
+            await ep.block_until(lambda turn=turn: len(got) > turn)
+        return calls
+
+    calls = conduit.run(main, 600, ranks=2, ranks_per_host=1, conduit="sunfire").values[0]
+    usual = 0.05 + REQUEST + issue(1)
+    longer = {turn: took - usual for turn, took in enumerate(calls) if turn and took > usual + 0.15}
+    assert longer == {
+        219: pytest.approx(taken_back(219, 1), abs=0.11),
+        438: pytest.approx(taken_back(219, 2), abs=0.11),  # postboxes 219 to 437: the queue's end is at 256
+    }
+    assert longer[438] - longer[219] == pytest.approx(0.25 - 64 / 935, abs=1e-6)
+
+
+def test_the_mean_of_many_round_trips_has_what_is_taken_back_and_the_ends_of_queues():
+    """Of 256 postboxes 12 messages of 19 leave fewer than 38; the queue of replies has 304."""
+
+    async def main(ep, turns):
+        got = []
+
+        def request(token, payload):
+            token.reply_medium(reply, payload)
+
+        def reply(token, payload):
+            got.append(1)
+
+        await ep.attach(request, reply)
+        begun = ep.now
+        for turn in range(0 if ep.rank else turns + 1):
+            begun = begun if turn > 1 else ep.now
+            await ep.request_medium(1, request, bytes(1024))
+            await ep.block_until(lambda turn=turn: len(got) > turn)
+        return (ep.now - begun) / turns * 1e6
+
+    mean = conduit.run(main, 960, ranks=2, ranks_per_host=1, conduit="sunfire").values[0]
+    lines = postboxes(1024)
+    assert lines == 19
+    there = 0.05 + REQUEST + issue(lines) + LANDING + 0.05 + RECEIVE + copy(1024)
+    back = REPLY + 2 * issue(lines) + LANDING + 0.05 + RECEIVE + copy(1024)
+    cuts = 18 / 256 * (0.2 + 0.2) + 18 / 304 * 0.2 + (227 / 256 * (0.25 - 64 / 935)) / 12
+    assert there + back == pytest.approx(12.655, abs=1e-3)
+    expected = there + back + taken_back(228, 1) / 12 + cuts
+    assert expected - 0.01 <= mean <= expected + 0.15
 
 
 @pytest.mark.parametrize(("config", "pair"), [("sis", 168), ("q", 184)])

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import attrs
 
@@ -164,6 +164,20 @@ _SINGLES = [UnacknowledgedEntry(1, (), nbytes) for nbytes in range(SINGLE + 1)]
 """Of each size of a message that fits one postbox."""
 
 
+class Looks(NamedTuple):
+    """What a rank has looked at of another's acknowledgements.
+
+    Attributes:
+        looks: how many lines.
+        come: of these, lines that the other's NI has written since the look before: no cache holds them.
+        runs: of how many runs of consecutive lines these are.
+    """
+
+    looks: int
+    come: int
+    runs: int
+
+
 class Outward:
     """A rank's connection to one other: the writer's end of a queue there.
 
@@ -184,11 +198,12 @@ class Outward:
         sent: entries that are not known to be acknowledged, in order.
         kept: blocks with data that the other keeps as unexpected, by the number of the first postbox of their entry.
         short: bytes of short messages, since the beginning, that the other may have kept.
+        taken: how many of these it has taken, as far as was looked.
     """
 
     __slots__ = (
         "_base", "_first", "_keep", "_layout", "_lines", "_short_pool", "_size", "_tail", "acks", "area", "kept",
-        "large", "peer", "room", "sent", "short", "store", "waiting",
+        "large", "peer", "room", "sent", "short", "store", "taken", "waiting",
     )  # fmt: skip
 
     def __init__(self, peer: int, place: int, area: PostboxArea, layout: AreaLayout, *, keep: bool) -> None:
@@ -201,7 +216,7 @@ class Outward:
         self.large: deque[PiecewiseSend] = deque()
         self.sent: deque[UnacknowledgedEntry] = deque()
         self.kept: dict[int, tuple[int, ...]] = {}
-        self.short = 0
+        self.short = self.taken = 0
         self._layout = layout
         self._short_pool = layout.short_pool
         self._size = layout.postboxes
@@ -265,14 +280,14 @@ class Outward:
             return not postboxes
         return all(acks.read(each % size * LINE, 1)[0] == wire.ack_byte(each, size) for each in postboxes)
 
-    def reclaim(self) -> int:
-        """Take back what the other has acknowledged; return how many lines were looked at.
+    def reclaim(self) -> Looks:
+        """Take back what the other has acknowledged; return what was looked at.
 
         The last look, at an entry that is not acknowledged yet, is not counted.
         """
-        looks, size, acks = 0, self._size, self.acks
+        size, acks, before = self._size, self.acks, self._first
         if acks is None:
-            return 0
+            return Looks(0, 0, 0)
         while self.sent:
             entry, first = self.sent[0], self._first
             use, place = divmod(first, size)
@@ -281,26 +296,34 @@ class Outward:
                 break
             self.sent.popleft()
             self._first = first + entry.count
-            looks += entry.count
             self.room += entry.count
             if state != wire.KEPT:
                 self.area.pool.free(entry.blocks)
                 self.short -= entry.short
             elif entry.blocks:
                 self.kept[first] = entry.blocks
+        looks = come = self._first - before
+        runs = (self._first - 1) // size - before // size + 1 if come else 0  # the end of the queue cuts one in two
+        single = 0  # lines that have come by themselves
         for number, blocks in list(self.kept.items()):
             looks += 1
             if wire.NUMBER.unpack(acks.read(self._layout.release_at(blocks[0]), 8))[0] == number + 1:
                 self.area.pool.free(blocks)
                 del self.kept[number]
-        return looks
+                single += 1
+        return Looks(looks, come + single, runs + single)
+
+    def look_taken(self) -> bool:
+        """Look how many bytes the other has taken; return whether it has said so since the last look."""
+        if self.acks is None:
+            return False
+        before = self.taken
+        self.taken = wire.NUMBER.unpack(self.acks.read(self._layout.taken_at, 8))[0]
+        return self.taken != before
 
     def may_keep(self, nbytes: int) -> bool:
-        """Return whether the other can keep `nbytes` more of unexpected short messages."""
-        if self.short + nbytes <= self._layout.short_pool:
-            return True  # whatever the other has taken
-        taken = 0 if self.acks is None else wire.NUMBER.unpack(self.acks.read(self._layout.taken_at, 8))[0]
-        return self.short + nbytes - taken <= self._layout.short_pool
+        """Return whether the other can keep `nbytes` more of unexpected short messages, as far as was looked."""
+        return self.short + nbytes - self.taken <= self._short_pool
 
 
 class Inward:

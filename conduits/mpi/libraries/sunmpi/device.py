@@ -47,7 +47,9 @@ class SunmpiCosts:
         build_ps: making an entry.
         take_ps: taking an entry that is there.
         space_ps: finding blocks.
-        reclaim_ps: each acknowledgement that is looked at.
+        reclaim_ps: each acknowledgement that is looked at, in the cache.
+        fetch_ps: bringing there the first of consecutive ones that have come.
+        fetch_next_ps: and each one behind it.
         poll_ps: a poll.
         head_ps: each queue that it looks at.
         directed: whether it looks at one queue alone.
@@ -57,6 +59,8 @@ class SunmpiCosts:
     take_ps: int
     space_ps: int
     reclaim_ps: int
+    fetch_ps: int
+    fetch_next_ps: int
     poll_ps: int
     head_ps: int
     directed: bool
@@ -108,7 +112,7 @@ class SunmpiDevice(Device):
         self._turn = False  # whether the host's own messages are next
         self._short = 0  # messages that went in postboxes alone
         self._counts = {"eager": 0, "rendezvous": 0, "pieces": 0, "areas": 0}
-        self._repair = DeviceRepair(process, engine.cpu, self._outward, self._inward)
+        self._repair = DeviceRepair(process, engine.cpu, self._outward, self._inward, self._reclaim)
         process.processor.alarm = self._alarm
         self.eager_limit = self._layout.pool.nbytes - self._layout.reserve
         on_host = engine.hosts.count(self._host) - 1
@@ -319,12 +323,19 @@ class SunmpiDevice(Device):
         return way.room >= postboxes
 
     def _reclaim(self, way: Outward) -> None:
-        self.engine.charge(way.reclaim() * self._costs.reclaim_ps)
+        """Take back what the receiver has acknowledged."""
+        looks, come, runs = way.reclaim()
+        costs = self._costs
+        self.engine.charge(looks * costs.reclaim_ps + runs * costs.fetch_ps + (come - runs) * costs.fetch_next_ps)
 
     def _may_keep(self, way: Outward, nbytes: int) -> bool:
         """Return whether the receiver has room for a short message that it does not want yet."""
         if way.may_keep(nbytes):
             return True
+        if way.look_taken():
+            self.engine.charge(self._costs.reclaim_ps + self._costs.fetch_ps)
+            if way.may_keep(nbytes):
+                return True
         self._reclaim(way)
         return way.may_keep(nbytes)
 

@@ -141,7 +141,8 @@ class Sunmpi(Installation):
         entry = _entry_ps(options)
         self._costs = SunmpiCosts(
             build_ps=entry, take_ps=entry + c.ps(c.LINE_MISS), space_ps=c.ps(c.SPACE), reclaim_ps=c.ps(c.RECLAIM),
-            poll_ps=c.ps(c.POLL), head_ps=c.ps(c.HEAD), directed=options.poll == "directed",
+            fetch_ps=sunfire.FETCH_PS, fetch_next_ps=sunfire.FETCH_NEXT_PS, poll_ps=c.ps(c.POLL),
+            head_ps=c.ps(c.HEAD), directed=options.poll == "directed",
         )  # fmt: skip
         self._node_costs = RingCosts(build_ps=entry, take_ps=entry, buffer_ps=c.ps(c.SPACE))
         self._node_layout = options.node_layout()
@@ -224,13 +225,14 @@ def _between_hosts(options: SunmpiOptions, host: HostModel, poll: int) -> PairTi
     fill += blocks * c.ps(sunfire.STORE_START) + layout.piece // LINE * line
     piece = fill + entry + issue(count(POINTER * blocks)) + poll
     way = c.ps(sunfire.TRANSIT) + c.ps(sunfire.WRITE)
+    reclaim = c.ps(c.RECLAIM) + sunfire.FETCH_NEXT_PS  # many in a run
     takes, postboxes = entry + c.ps(c.LINE_MISS), count(BARE)
     return PairTimes(
         poll=poll,
-        send=entry + issue(postboxes) + postboxes * c.ps(c.RECLAIM),
+        send=entry + issue(postboxes) + postboxes * reclaim,
         way=way,
         take=takes + host.copy_ticks(BARE) + issue(postboxes),
-        medium_byte=seconds(2 * line + c.ps(c.RECLAIM)) / ROOM + copy,  # stored and acknowledged, and taken back
+        medium_byte=seconds(2 * line + reclaim) / ROOM + copy,  # stored and acknowledged, and taken back
         answer=2 * (takes + issue(1)) + entry + issue(1) + way,
         large=way + takes + host.copy_ticks(layout.piece),
         large_byte=seconds(piece) / layout.piece,

@@ -10,7 +10,7 @@ Source: assumed (sf.gap.err_short).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from conduit.sim import Cpu
 from conduit.simnet.chain import Steps, sleep_until
@@ -26,6 +26,7 @@ class DeviceRepair:
         process: its use of the NIs.
         cpu: its CPU.
         outward, inward: its connections.
+        reclaim: takes back what the receiver of a connection has acknowledged.
 
     Attributes:
         due: whether the error register was written, or a host cannot be reached any more, since the last look.
@@ -34,12 +35,18 @@ class DeviceRepair:
     """
 
     def __init__(
-        self, process: SunfireProcess, cpu: Cpu, outward: Mapping[int, Outward], inward: Mapping[int, Inward]
+        self,
+        process: SunfireProcess,
+        cpu: Cpu,
+        outward: Mapping[int, Outward],
+        inward: Mapping[int, Inward],
+        reclaim: Callable[[Outward], None],
     ) -> None:
         self._process = process
         self._cpu = cpu
         self._outward = outward
         self._inward = inward
+        self._reclaim = reclaim
         self.due = False
         self.repairs = self.lines = 0
 
@@ -89,7 +96,7 @@ class DeviceRepair:
                 self.check(way.area.host)
 
     def _postboxes(self, way: Outward) -> Steps:
-        way.reclaim()
+        self._reclaim(way)
         stores = way.again()
         if stores and way.area.remote is not None:
             self.lines += lines_of(stores)

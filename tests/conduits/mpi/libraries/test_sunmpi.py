@@ -4,14 +4,20 @@ import numpy as np
 import pytest
 
 import conduit
+from conduit.sim import Memory
 from conduits.mpi import MPI
 from conduits.mpi.libraries.sunmpi import Sunmpi
 from conduits.mpi.libraries.sunmpi import constants as c
+from conduits.mpi.libraries.sunmpi.connections import Outward, PostboxArea
+from conduits.mpi.libraries.sunmpi.installation import SunmpiOptions
 from conduits.mpi.libraries.sunmpi.layout import BufferPoolShape
 from conduits.mpi.libraries.sunmpi.pool import BufferPool
 from conduits.mpi.libraries.sunmpi.wire import (
+    EAGER,
+    FREED,
     HEADER,
     INLINE,
+    KEPT,
     LINE,
     POINTER,
     PostboxHeader,
@@ -20,6 +26,7 @@ from conduits.mpi.libraries.sunmpi.wire import (
     decode,
     entry,
     is_further,
+    line_of,
     postboxes,
 )
 from conduits.sunfire import constants as sunfire
@@ -56,7 +63,7 @@ def issue(lines):
 def one_way(lines, size, software):
     """As docs/models/sunmpi.md adds it up."""
     poll = us(c.POLL) + us(c.HEAD)
-    copy = us(sunfire.COPY_START) + size / 806 if size else 0
+    copy = us(sunfire.COPY_START) + size / 935 if size else 0
     send = poll + us(c.CALL) + software + issue(lines)
     take = poll + software + us(c.LINE_MISS) + us(c.MATCH) + copy + us(c.COMPLETE)
     return send + us(sunfire.TRANSIT) + us(sunfire.WRITE) + take + issue(lines)
@@ -68,7 +75,7 @@ def test_the_latency_of_a_short_message_is_the_sum_of_its_parts(config, software
     """What is not exact is where the polling loop stands at the arrival; a queue's end cuts some runs in two."""
     lines = -(-(32 + size) // 56)
     least = one_way(lines, size, us(software))
-    most = least + lines * us(c.RECLAIM) + 2 * lines / 128 * us(sunfire.STORE_START)
+    most = least + lines * (us(c.RECLAIM) + LINE / 935) + 2 * lines / 128 * us(sunfire.STORE_START)
     assert least - 0.1 < half(size, f"sunmpi:config={config}") < most + 0.1
 
 
@@ -84,6 +91,38 @@ def test_the_latency_of_a_long_message_is_the_sum_of_its_parts(size, blocks):
 def test_the_latency_within_a_host_is_its_anchor(config, size, latency):
     """s.t1.lat.on and q.t4.on.1: these two calibrate and predict nothing."""
     assert half(size, f"sunmpi:config={config}", ranks_per_host=2) == pytest.approx(latency, abs=0.05)
+
+
+def test_the_bandwidth_within_a_host_is_its_anchor():
+    """s.t1.bw.on: it calibrates the copy rate and predicts nothing."""
+    size = 1 << 20
+    assert size / half(size, "sunmpi:config=sis", ranks_per_host=2) == pytest.approx(806, rel=0.01)
+
+
+def test_acknowledgements_are_read_from_memory_run_by_run():
+    """Messages of 3 of 128 postboxes: behind 42 there is no room, and 126 acknowledgements are taken back."""
+
+    async def main(comm, turns):
+        ep, data, calls = conduit.current(), np.zeros(136, np.uint8), []
+        for _ in range(turns):
+            begun = ep.now
+            if comm.rank == 0:
+                await comm.Send(data, 1)
+                calls.append((ep.now - begun) * 1e6)
+                await comm.Recv(data[:0], 1)
+            else:
+                await comm.Recv(data, 0)
+                await comm.Send(data[:0], 0)
+        return calls
+
+    calls = MPI.run(main, 160, ranks=2, library="sunmpi").values[0]
+    longer = {turn: took - min(calls) for turn, took in enumerate(calls) if turn and took > min(calls) + 1}
+    # The store of the first of these, and the acknowledgements of the others, are cut in two by the queue's end.
+    assert longer == {
+        42: pytest.approx(126 * 0.02 + 0.25 + 125 * LINE / 935 + 0.2, abs=1e-3),
+        84: pytest.approx(126 * 0.02 + 0.50 + 124 * LINE / 935, abs=1e-3),
+        126: pytest.approx(126 * 0.02 + 0.50 + 124 * LINE / 935, abs=1e-3),
+    }
 
 
 @pytest.mark.parametrize(
@@ -309,6 +348,26 @@ def test_a_pool_gives_no_block_twice_and_keeps_what_it_must():
     assert pool.allocate([1]) is None
     pool.free((0, 4))
     assert pool.allocate([1, 4096]) == [(4,), (0,)]
+
+
+def test_lines_that_came_since_the_last_look_are_told_from_those_in_the_cache():
+    layout = SunmpiOptions().layout(1)
+    area = PostboxArea(0, BufferPool(layout.pool))
+    way, acks = Outward(1, 0, area, layout, keep=False), Memory(layout.acks_bytes)
+    way.acks, (blocks,) = acks, area.pool.allocate([4096])
+    for kind, data, names in [(INLINE, b"short", ()), (EAGER, b"\0\0", blocks), (INLINE, b"long" * 30, ())]:
+        way.place(PostboxHeader(kind, 0, len(names), 0, 0, 0, len(data), 0, 0), data, names)
+    assert way.reclaim() == (0, 0, 0)
+    acks.write(0, ack(0, 128, FREED) + ack(1, 128, KEPT) + ack(2, 128, FREED))  # of three of the last one the first
+    assert way.reclaim() == (2 + 1, 2, 1)  # and the line of the data that are kept, which nobody has written
+    acks.write(3 * LINE, ack(3, 128, FREED) + ack(4, 128, FREED))
+    acks.write(layout.release_at(blocks[0]), line_of(1 + 1))
+    assert way.reclaim() == (3 + 1, 3 + 1, 2)
+    assert way.reclaim() == (0, 0, 0)
+    assert not way.look_taken()
+    acks.write(layout.taken_at, line_of(5))
+    assert way.look_taken()
+    assert not way.look_taken()
 
 
 def test_constants_name_their_sources():
