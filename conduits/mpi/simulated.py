@@ -463,6 +463,7 @@ class LibraryTransport(Transport):
         port.library = EngineLibrary(self._engine)
         port.worker = self._worker
         port.transport = self
+        self._layer = installation.layer
         world = port.library.world
         self._comms = (world.Dup(), world.Dup())
         self._held: Message | None = None
@@ -513,8 +514,11 @@ class LibraryTransport(Transport):
                         continue
                 if message is not None:
                     self._held = None
+                    ticks = self._layer.receive
                     if message.word & LONG and message.nbytes:
+                        ticks += self._copy_ps(message.nbytes)  # out of where it was received, into the segment
                         self._show(message)
+                    engine.charge(ticks)
                     return message
                 most = 1
             if not steps:
@@ -523,6 +527,10 @@ class LibraryTransport(Transport):
             if left < MORE and (left == NOTHING or self.messages is None):
                 return None
             self._steps = steps - 1
+
+    def _copy_ps(self, nbytes: int) -> int:
+        """Return what the layer's own copy of a payload takes, one where it travels behind a header; see `Messages`."""
+        return self._engine.host.copy_ticks(nbytes) if nbytes <= self.port.conduit.options.medium else 0
 
     def _show(self, message: Message) -> None:
         """Let who listens to landings hear of a payload that MPI has put into the segment."""
@@ -545,13 +553,14 @@ class LibraryTransport(Transport):
     def send_request(self, dest: int, slot: SlotRecord, message: Message, then: Then) -> None:
         """Send a request."""
         assert self.messages is not None
-        self._engine.charge(0)
+        self._engine.charge(self._layer.request + self._copy_ps(message.nbytes))
         self.messages.send_request(dest, slot, message)
         self._end_send(then)
 
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
         """Send a reply."""
         assert self.messages is not None
+        self._engine.charge(self._layer.reply + self._copy_ps(reply.nbytes))
         self.messages.send_reply(request, reply)
         self._end_send(then)
 

@@ -137,6 +137,24 @@ def test_the_constants_of_sci_are_those_of_its_protocol():
     assert received == [{"am.unpack": 1_100_000, "am.dispatch": 700_000}] * 2
 
 
+@pytest.mark.usefixtures("importable")
+def test_the_constants_of_the_layer_over_mpi_are_named():
+    (found,) = call_fresh(in_turn, "mpi:library=scampi", [("medium", 100)])
+    layer = [
+        (step.leg, {name: ticks for name, ticks in step.constants.items() if name.startswith("ammpi")})
+        for step in found.steps
+    ]
+    received = {"ammpi.unpack": 1_100_000, "ammpi.dispatch": 700_000}
+    assert [each for each in layer if each[1]] == [
+        ("request", {"ammpi.check": 600_000, "ammpi.slot": 600_000, "ammpi.build": 900_000}),
+        ("request", received),
+        ("reply", {"ammpi.check": 600_000, "ammpi.build": 900_000}),
+        ("reply", received),
+    ]
+    copies = [step.leg for step in found.steps if step.what == "copy"]
+    assert copies == ["request", "request", "reply", "reply"]  # behind the header, and ScaMPI's own to its receive
+
+
 def ways(shape, targets):
     """Give what ways from host 0 and their responses are made of; called in a process that has imported no network."""
     keep_names()

@@ -1,8 +1,10 @@
 """`conduit mpi-coll`: how long MPI's collectives take, by size and algorithm, results verified.
 
-Sizes are those of one rank's data, or of one block where there is a block for each rank.  The time of a block is that
-of the rank that took longest, from a barrier on.  Roots are rank 0, but in the round of broadcasts, where each rank is
-the root in its turn.  Source: the papers on Sun MPI and MPI-StarT.
+Sizes are those of one rank's data, or of one block where there is a block for each rank.  The time of a call is its
+completion time: that of the rank that took longest, each from its own end of a barrier on; a row has the mean of its
+calls.  Calls one behind the other would overlap, as where the root of a broadcast runs ahead.  Roots are rank 0, but in
+the round of broadcasts, where each rank is the root in its turn; a round is timed as a whole.  Source: the papers on
+Sun MPI and MPI-StarT.
 
 The profile counts messages by size class, powers of two, for all ranks together: at the collective level the data that
 each rank hands over or gets, one for each call, at the channel level what the algorithm sends between two ranks.
@@ -74,24 +76,35 @@ async def measure(
         if ep.rank == 0:
             progress.advance(f"{section} {call} {algorithm} {nbytes or ''}")
         data = _Data(call, comm, nbytes or 0, in_turn=section == TURNS)
-        await data.repeat(parameters.warmup, algorithm)
-        await comm.Barrier()
-        tally = current(NAME).tally = Tally() if profile else None
-        began = ep.now
-        await data.repeat(parameters.iterations, algorithm)
-        longest = np.array([ep.now - began])
-        current(NAME).tally = None
-        await comm.Allreduce(longest.copy(), longest, MAX)
+        for _ in range(parameters.warmup):
+            await data.make(algorithm)
+        tally = Tally() if profile else None
+        seconds = await _timed(ep, data, parameters.iterations, algorithm, tally)
         data.verify()
         records.append(
             Record(
                 section=section, operation=_operation(section, algorithm), nbytes=nbytes,
-                iterations=parameters.iterations, seconds=float(longest[0]),
+                iterations=parameters.iterations, seconds=seconds,
                 payloads=comm.size if section == TURNS else 1,
                 messages=() if tally is None else await _profile(comm, tally),
             )
         )  # fmt: skip
     return records
+
+
+async def _timed(ep: Endpoint, data: _Data, count: int, algorithm: str, tally: Tally | None) -> float:
+    """Return the sum of the completion times of `count` calls; what they send is counted, but not their barriers."""
+    process, took = current(NAME), np.zeros(count)
+    for each in range(count):
+        await data.comm.Barrier()
+        process.tally = tally
+        began = ep.now
+        await data.make(algorithm)
+        took[each] = ep.now - began
+        process.tally = None
+    longest = np.zeros(count)
+    await data.comm.Allreduce(took, longest, MAX)
+    return float(longest.sum())
 
 
 def _operation(section: str, algorithm: str) -> str:
@@ -158,18 +171,17 @@ class _Data:
         found: _Array = ((np.arange(self.nbytes // dtype.itemsize) * 7 + rank * 3 + block) % 11).astype(dtype)
         return found
 
-    async def repeat(self, count: int, algorithm: str) -> None:
-        """Make the call `count` times."""
+    async def make(self, algorithm: str) -> None:
+        """Make the call, or each of the round."""
         method = partial(getattr(self.comm, self.call), algorithm=algorithm)
-        for _ in range(count):
-            for root in range(self.comm.size if self.in_turn else 1):
-                self._count()
-                if self.call == "Barrier":
-                    await method()
-                elif self.call == "Bcast":
-                    await method(self.into, root)
-                else:
-                    await method(self.out, self.into)
+        for root in range(self.comm.size if self.in_turn else 1):
+            self._count()
+            if self.call == "Barrier":
+                await method()
+            elif self.call == "Bcast":
+                await method(self.into, root)
+            else:
+                await method(self.out, self.into)
 
     def _count(self) -> None:
         tally = current(NAME).tally

@@ -7,6 +7,7 @@ import attrs
 from conduit.contract import MessageCosts
 from conduit.sim.units import seconds
 from conduits.mpi.engine.software import Software
+from conduits.mpi.libraries.layer import LayerCosts
 
 
 @attrs.frozen(kw_only=True)
@@ -36,20 +37,27 @@ class PairTimes:
     large_byte: float
 
 
-def message_costs(software: Software, times: PairTimes) -> MessageCosts:
-    """Return what Active Messages between the two ranks cost: requests and replies have a communicator each."""
+def message_costs(software: Software, layer: LayerCosts, times: PairTimes, copy_byte: float) -> MessageCosts:
+    """Return what Active Messages between the two ranks cost: requests and replies have a communicator each.
+
+    Args:
+        software: what the library's calls take.
+        layer: what Active Messages take beside them.
+        times: what messages between the two take.
+        copy_byte: seconds of a byte that a CPU copies, as the sender does with a medium payload.
+    """
     test = software.test_ps
     look = times.poll + 2 * test  # a receive of requests and one of replies
-    send = software.call_ps + times.send + software.complete_ps + test  # the last one from the same buffer is away
-    found = times.take + software.match_ps + software.complete_ps + 3 * test
+    posts = software.call_ps + times.send + software.complete_ps + test  # the last one from the same buffer is away
+    found = times.take + software.match_ps + software.complete_ps + 3 * test + layer.receive
     again = software.call_ps + 4 * test  # the receive begins again; two looks that find no more
     # Of a round trip: each side's look and the wait for it, the request's own; one side's receive begins again.
-    start = send + times.way + found + again // 2 + 2 * look
+    start = (layer.request + layer.reply) // 2 + posts + times.way + found + again // 2 + 2 * look
     return MessageCosts(
         start=seconds(start),
-        send=seconds(send),
+        send=seconds(layer.request + posts),
         receive=seconds(found + again),
-        medium_byte=times.medium_byte,
+        medium_byte=copy_byte + times.medium_byte,
         long_start=seconds(start + 2 * software.call_ps + times.answer + look + times.large),
         long_byte=times.large_byte,
     )

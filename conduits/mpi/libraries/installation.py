@@ -12,6 +12,7 @@ from conduit.simnet import HostModel
 from conduits.mpi.engine.device import Device, Matching
 from conduits.mpi.engine.software import Software
 from conduits.mpi.libraries.costs import PairTimes, message_costs
+from conduits.mpi.libraries.layer import LayerCosts
 
 
 class Installation(ABC):
@@ -38,6 +39,8 @@ class Installation(ABC):
 
     software: ClassVar[Software]
     """What the library's calls take."""
+    layer: ClassVar[LayerCosts]
+    """What Active Messages take beside them."""
 
     host: HostModel
 
@@ -81,10 +84,11 @@ class Installation(ABC):
     def costs(cls, options: Any) -> Costs:
         """Return what Active Messages on the library cost, as far as it says, between two ranks of a job of two."""
         off_host, on_host = cls.times(options)
+        copy = 1 / cls.host_model(options).copy_bytes_per_s
         return Costs(
-            off_host=None if off_host is None else message_costs(cls.software, off_host),
-            on_host=None if on_host is None else message_costs(cls.software, on_host),
-            copy_byte=1 / cls.host_model(options).copy_bytes_per_s,
+            off_host=None if off_host is None else message_costs(cls.software, cls.layer, off_host, copy),
+            on_host=None if on_host is None else message_costs(cls.software, cls.layer, on_host, copy),
+            copy_byte=copy,
         )
 
     @classmethod

@@ -9,7 +9,8 @@ reason, before anything was compared.
 
 from __future__ import annotations
 
-from conduit.simnet.constants import Constants, bytes_per_s, ps, whole
+from conduit.simnet.constants import Constants, bytes_per_s, number, ps, whole
+from conduits.sci import constants as sci
 
 __all__ = ["CONSTANTS", "bytes_per_s", "ps", "whole"]
 
@@ -71,3 +72,17 @@ MEMORY_RATE = _constant(
     "what the memory gives to all processors, read and written together: sci.bed.ram says DDR PC2100, which is named "
     "after its rate",
 )  # fmt: skip
+
+# -- Active Messages over it -----------------------------------------------------------------------------
+#
+# The paper says nothing of what the MPI conduit takes beside ScaMPI (sci.gap.scampi: declared assumptions).  It is the
+# same GASNet on the same Xeon as the SCI conduit, and does the same for a message.
+
+AM_CHECK = _constant("ammpi.check", number(sci.CHECK), "us", "assumed", "a sender's sanity checks: as am.check")
+AM_SLOT = _constant("ammpi.slot", number(sci.SEARCH), "us", "assumed", "a request's free slot: as am.slot")
+AM_BUILD = _constant("ammpi.build", number(sci.BUILD), "us", "assumed", "packing a header: as am.build")
+AM_UNPACK = _constant(
+    "ammpi.unpack", number(sci.UNPACK), "us", "assumed",
+    "reading a header: as am.unpack, of which the flags that it reads besides are not known apart",
+)  # fmt: skip
+AM_DISPATCH = _constant("ammpi.dispatch", number(sci.DISPATCH), "us", "assumed", "checks, handler call: as am.dispatch")

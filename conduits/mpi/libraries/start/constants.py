@@ -11,7 +11,8 @@ Source: Husbands and Hoe, "MPI-StarT: Delivering Network Performance to Numerica
 
 from __future__ import annotations
 
-from conduit.simnet.constants import Constants, bytes_per_s, ps, whole
+from conduit.simnet.constants import Constants, bytes_per_s, number, ps, whole
+from conduits.startx import constants as startx
 
 __all__ = ["CONSTANTS", "bytes_per_s", "ps", "whole"]
 
@@ -86,3 +87,18 @@ P2_MEMORY_RATE = _constant(
     "pentium2.memory_rate", 400, "MB/s", "assumed",
     "half of what SDRAM of 8 bytes at 100 MHz gives at best: rows are opened, and reads and writes take turns",
 )  # fmt: skip
+
+# -- Active Messages over it -----------------------------------------------------------------------------
+#
+# Nobody has measured them; they do for a message what the startx conduit does, on the same processor.
+
+AM_BUILD = _constant(
+    "ammpi.build", number(startx.BUILD), "us", "assumed", "checks, a slot, packing of a header: as am.build"
+)
+AM_DISPATCH = _constant(
+    "ammpi.dispatch",
+    number(startx.DISPATCH),
+    "us",
+    "assumed",
+    "unpacking, checks and the handler's call: as am.dispatch",
+)

@@ -10,7 +10,8 @@ earlier version of the library.  All else is assumed, with its reason, before an
 
 from __future__ import annotations
 
-from conduit.simnet.constants import Constants, bytes_per_s, ps, whole
+from conduit.simnet.constants import Constants, bytes_per_s, number, ps, whole
+from conduits.sunfire import constants as sunfire
 
 __all__ = ["CONSTANTS", "bytes_per_s", "ps", "whole"]
 
@@ -97,3 +98,25 @@ MEMORY_RATE = _constant(
     "what a Sun Fire 6800's crossbar gives to all processors, read and written together: Sun's data sheet calls the "
     "Fireplane's bandwidth 9.6 GB/s; 8 copies at host.copy_rate need more",
 )  # fmt: skip
+
+# -- Active Messages over it -----------------------------------------------------------------------------
+#
+# Nobody has measured them; they do for a message what the sunfire conduit does, on the same processor.
+
+AM_CHECK = _constant(
+    "ammpi.check", number(sunfire.CHECK), "us", "assumed", "arguments, handler, destination: as am.check"
+)
+AM_SLOT = _constant(
+    "ammpi.slot", 30, "ns", "assumed",
+    "a request's credit from a private list, some 27 instructions: a third of am.space, whose postboxes and blocks "
+    "are the library's here",
+)  # fmt: skip
+AM_BUILD = _constant("ammpi.build", number(sunfire.BUILD), "us", "assumed", "header and arguments: as am.build")
+AM_UNPACK = _constant(
+    "ammpi.unpack", number(sunfire.BUILD), "us", "assumed",
+    "decoding a header and arguments that the library has just copied, so that the cache holds them: as packing them; "
+    "am.unpack is one memory access, which mpi.line_miss has here",
+)  # fmt: skip
+AM_DISPATCH = _constant(
+    "ammpi.dispatch", number(sunfire.DISPATCH), "us", "assumed", "handler table, token, call: as am.dispatch"
+)

@@ -16,6 +16,7 @@ from conduits.mpi.engine.device import Device, Matching
 from conduits.mpi.engine.software import Software
 from conduits.mpi.libraries.costs import PairTimes
 from conduits.mpi.libraries.installation import Installation
+from conduits.mpi.libraries.layer import LayerCosts
 from conduits.mpi.libraries.memory import HostMemory
 from conduits.mpi.libraries.rings.device import RingCosts
 from conduits.mpi.libraries.rings.host import HostRings
@@ -118,6 +119,11 @@ class Sunmpi(Installation):
     constants: ClassVar[tuple[Constant, ...]] = (*c.CONSTANTS, *sunfire.CONSTANTS)
 
     software: ClassVar[Software] = Software.of(c.CALL, c.TEST, c.MATCH, c.COMPLETE)
+    layer: ClassVar[LayerCosts] = LayerCosts(
+        request=c.ps(c.AM_CHECK) + c.ps(c.AM_SLOT) + c.ps(c.AM_BUILD),
+        reply=c.ps(c.AM_CHECK) + c.ps(c.AM_BUILD),
+        receive=c.ps(c.AM_UNPACK) + c.ps(c.AM_DISPATCH),
+    )
 
     options: SunmpiOptions
 

@@ -304,6 +304,32 @@ def test_each_rank_broadcasts_in_its_turn_and_messages_are_counted(tmp_path):
     assert 2 * one < all_ < 5 * one
 
 
+@pytest.mark.parametrize("apart", [True, False])
+def test_the_time_of_a_collective_is_that_of_its_last_rank_call_by_call(tmp_path, apart):
+    """Calls one behind the other take less each: a root that runs ahead does not wait for the last rank."""
+    (run,) = measured(
+        tmp_path, coll, sections="B", ranks=8, iterations=10, min_size=1024, max_size=1024, algorithms="binomial"
+    )
+
+    async def main(comm):
+        ep, data, times = conduit.current(), bytearray(1024), []
+        for each in range(11):
+            if apart or each < 2:
+                await comm.Barrier()
+            times.append(ep.now)
+            await comm.Bcast(data, algorithm="binomial")
+            times[-1] = times[-1], ep.now
+        return times[1:]  # without the warm-up
+
+    of_ranks = MPI.run(main, ranks=8).values
+    if apart:
+        longest = [max(end - begin for begin, end in calls) for calls in zip(*of_ranks, strict=True)]
+        assert run["records"][0]["microseconds"] == pytest.approx(sum(longest) / 10 * 1e6, rel=0.02)
+    else:
+        behind = max(calls[-1][1] - calls[0][0] for calls in of_ranks) / 10
+        assert run["records"][0]["microseconds"] > 1.2 * behind * 1e6
+
+
 def test_polling_is_an_option_of_the_library(tmp_path):
     general, directed = measured(
         tmp_path, pingpong, sections="A", min_size=8, max_size=8, ranks=4,
