@@ -401,8 +401,9 @@ def test_hosts_combine_before_they_talk(case: Case) -> None:
 
     async def main(ep: Endpoint) -> tuple[int, ...]:
         x = await attached(ep)
+        id = 7 if ep.rma is not None and ep.rma.barriers else None  # the network's own has signals for ids alone
         for _ in range(5):
-            await x.barrier()
+            await x.barrier(id)
         return ep.ranks_on_host if ep.rma is None else parts_of(ep.size).groups[parts_of(ep.size).group_of[ep.rank]]
 
     result = case.run(main)

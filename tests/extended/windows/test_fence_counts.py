@@ -1,4 +1,4 @@
-"""What a fence of a window costs to simulate by native puts, and by a network's own barrier: exact, alike on every computer."""
+"""What a fence of a window costs to simulate, by native puts and by a network's own barrier: exact everywhere."""
 
 import sys
 from collections import Counter
