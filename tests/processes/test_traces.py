@@ -1,5 +1,6 @@
 """The trace of a job whose ranks are processes: one file of what all of them did, on one line of time."""
 
+import re
 from decimal import Decimal
 from itertools import pairwise
 
@@ -73,6 +74,8 @@ def test_a_trace_of_processes_links_every_message(run_program, shell, ranks):
     loaded = Loaded(shell.folder / "trace.json")
     check_linked(loaded, ranks)
     (job,) = loaded.other["jobs"]
+    seconds = Decimal(re.search(r" seconds=(\S+)", done.out)[1])  # of one rank, from its own begin
+    assert job["length_ps"] > seconds * 10**12 - 1000  # times are whole nanoseconds there
     assert (job["conduit"], job["failed"], job["hosts"], job["missing"]) == (MPI, False, [0] * ranks, [])
     assert job["clock_errors_ps"] == [0] * ranks
     assert all(sum(told.values()) == job["length_ps"] for told in job["ranks_ps"])
