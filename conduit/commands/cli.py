@@ -57,7 +57,8 @@ def call(arguments: Sequence[str], within: str = "") -> int:
     words = (*_own(arguments), *(_own(starting.WORDS.get()) if within else ()))
     starting.WORDS.set(tuple(arguments))
     try:
-        status = app(name)(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
+        with interrupts.tried_again():  # a job's calls may die after it, as while its report is written
+            status = app(name)(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
         if sys.stdout is not None:  # by who calls this; of a process of its own `main` sees to it
             sys.stdout.flush()
         return status if isinstance(status, int) else DONE

@@ -34,9 +34,9 @@ from conduit.seeing.comparison import (
     ratio_pictures,
     results_of,
 )
-from conduit.seeing.comparison.differences import unknown_in
+from conduit.seeing.comparison.differences import only_in_one, unknown_in
 from conduit.seeing.comparison.pages import most_changed, summary
-from conduit.seeing.comparison.results import cut_short, from_json
+from conduit.seeing.comparison.results import cut_short, from_json, results_of_files
 from conduit.seeing.pictures import Picture, check_drawing, draw
 from conduit.words import like, many
 
@@ -117,7 +117,7 @@ def compare(
         raise BadRequest("--out is missing; name a folder for the pictures")
     check_drawing("it")
     if from_:
-        results = [result for path in from_ for result in results_of("from", path)]
+        results = results_of_files("from", from_)
         make_folder("out", out)
         _write(results, out, [])
         return 0
@@ -361,7 +361,8 @@ def _differ(files: tuple[Path, Path], out: Path | None) -> int:
         if len(shown) < sum(each.before != each.after for each in found):
             print_text(console, f"Above are the {len(shown)} that differ most; --out FOLDER writes a page with all.")
     print_text(console, summary(found, alone, unknown))
-    if missing := cut_short([*first, *second]):
+    missing = " ".join(filter(None, (only_in_one(first, second), cut_short([*first, *second]))))
+    if missing:
         print_text(console, missing)
     if out is not None:
         made = _drawn(ratio_pictures(found), out)

@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Protocol
 
+import trio
+
 from conduit.core import written
 from conduit.core.checked_call import CURRENT
 from conduit.launch import terminal
@@ -51,16 +53,15 @@ def interruptible() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    with _tried_again():
-        previous = signal.getsignal(signal.SIGINT)
-        if previous in (None, signal.SIG_IGN):
-            yield
-            return
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, previous)
+    previous = signal.getsignal(signal.SIGINT)
+    if previous in (None, signal.SIG_IGN):
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
 
 
 @contextmanager
@@ -150,10 +151,30 @@ def insist(job: Interrupted) -> None:
             _end_process(number)
         endpoint = CURRENT.get()
         job.caught_by = None if endpoint is None else endpoint.rank
-        _thread.start_new_thread(wait, ())  # by itself, as in `_tried_again`
+        _thread.start_new_thread(wait, ())  # by itself, as in `tried_again`
         handler(number, frame)
 
     signal.signal(signal.SIGINT, noted)
+    trio.lowlevel.add_instrument(_LetsGo(trio.lowlevel.current_root_task()))
+
+
+class _LetsGo(trio.abc.Instrument):
+    """Lets no signal wake an event loop whose last task has exited.
+
+    Trio closes the socket for that before it tells Python so, and of a signal that comes between the two Python says
+    that it cannot write there.  Its handler is called all the same.
+
+    Args:
+        root: the last task to exit.
+    """
+
+    def __init__(self, root: trio.lowlevel.Task | None) -> None:
+        self._root = root
+
+    def task_exited(self, task: trio.lowlevel.Task) -> None:
+        """Take note of the last one."""
+        if task is self._root:
+            signal.set_wakeup_fd(-1)
 
 
 def _where(worker: int) -> str:
@@ -267,12 +288,16 @@ def told(error: BaseException) -> None:
 
 
 @contextmanager
-def _tried_again() -> Iterator[None]:
+def tried_again() -> Iterator[None]:
     """Try a Ctrl-C again that came where nothing can be raised, and that Python has dropped.
 
     Such places are what Python does when an object dies: a program that forgets to await its own coroutines in a loop
-    spends nearly all of its time there, in the warning.
+    spends nearly all of its time there, in the warning, and the end of a job lets all of its calls die.  Nothing that
+    such a method does itself can help: Ctrl-C may come before its first line.
     """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     before = sys.unraisablehook
     dropped: list[None] = []  # one entry for each that is still to be tried again
 
@@ -294,5 +319,5 @@ def _tried_again() -> Iterator[None]:
         yield
     finally:
         sys.unraisablehook = before
-        if dropped:  # the job has ended first
+        if dropped:  # what runs inside has ended first
             try_again(0)

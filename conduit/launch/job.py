@@ -16,7 +16,7 @@ from conduit.core import arguments
 from conduit.core.calls import is_of_forgotten, kept_in
 from conduit.core.threads import runs_job
 from conduit.launch.errors import raise_error
-from conduit.launch.interrupts import AFTER_CTRL_C, insist, interruptible
+from conduit.launch.interrupts import AFTER_CTRL_C, insist, interruptible, tried_again
 from conduit.launch.life import LIFE, Life, Main, Rank, Stage
 from conduit.launch.registry import Spec
 from conduit.launch.reports.folders import is_own
@@ -86,6 +86,10 @@ class TaskJob:
         Raises:
             BaseException: what ended it, as `conduit.run` says.
         """
+        with tried_again():  # also while what the job had is let go
+            return self._run()
+
+    def _run(self) -> list[Any]:
         self._copy = arguments.copies(self._args)  # what cannot be copied is refused before anything runs
         bodies: list[Body] = [life.live for life in self.lives]
         bodies[:1] = [self._first]

@@ -99,7 +99,8 @@ class ArrayMemory:
     async def read_one(self, owner: int, offset: int) -> bytes:
         """Return the bytes of one element of another thread."""
         size = self.dtype.itemsize
-        self._count("read", 1, 1, size)
+        by_message = self.ep.rma is None and self.ep.segment_of(owner) is None
+        self._count("read", 1, int(by_message), size)
         return (await self.x.get(owner, offset, size)).tobytes()
 
     async def read(self, flat: Indices, call: str) -> Values:

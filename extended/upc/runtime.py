@@ -38,7 +38,7 @@ class Runtime:
         self.x = x
         self.ep = x.ep
         self.writes = Writes(x, write_buffer)
-        self.watch = ReadWatch()
+        self.watch = ReadWatch(native=x.ep.rma is not None)
         self.freed: dict[int, str] = {}
         self.arrays: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self._noted: dict[int, list[bool]] = {}  # answers to notices of this thread, by the array's id

@@ -15,11 +15,25 @@ MANY = 64
 """Reads of single elements by one line, with no synchronisation between them, that are worth a word (assumed: one
 message for as many is faster on every network whose start-up is more than its time for a few hundred bytes)."""
 
+_MESSAGES = (
+    "a message and its way back for each; where the indices are known beforehand, `await a[indices]` with an index "
+    "array or a slice reads them all with one message per owner"
+)
+_NATIVE = (
+    "a native get for each, as of an index array; where they lie side by side, `await a[i:j]` reads them with one "
+    "get per owner"
+)
+
 
 class ReadWatch:
-    """Counts one thread's reads of single elements of other threads, by the line that makes them."""
+    """Counts one thread's reads of single elements of other threads, by the line that makes them.
 
-    def __init__(self) -> None:
+    Args:
+        native: whether the network has gets of its own, which need no messages.
+    """
+
+    def __init__(self, native: bool) -> None:
+        self._advice = _NATIVE if native else _MESSAGES
         self._since: dict[tuple[CodeType, int], int] = {}
         self._totals: dict[tuple[CodeType, int], int] = {}
 
@@ -52,6 +66,5 @@ class ReadWatch:
         code, line = max(self._totals, key=lambda place: self._totals[place])
         return (
             f"elements of other threads were read one by one at {code.co_filename}:{line}, {MANY} or more between two "
-            "synchronisations, a message and its way back for each; where the indices are known beforehand, "
-            "`await a[indices]` with an index array or a slice reads them all with one message per owner"
+            f"synchronisations, {self._advice}"
         )

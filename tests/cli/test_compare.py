@@ -167,6 +167,35 @@ def test_results_of_one_spec_are_told_apart():
     assert pictures([of(a=1.0), of(a=2.0)])[0].groups == ("(1) sci, 2 ranks", "(2) sci, 2 ranks")
 
 
+@pytest.mark.parametrize(
+    ("files", "ranks", "labels"),
+    [
+        (("x/before.json", "x/after.json"), 2, ("sci, before.json", "t3e, before.json", "sci, after.json")),
+        (("x/run.json", "y/run.json"), 2, ("sci, {}/x/run.json", "t3e, {}/x/run.json", "sci, {}/y/run.json")),
+        (("x/run.json", "y/after.json"), 4, ("sci, 2 ranks", "t3e, 2 ranks", "sci, 4 ranks")),
+    ],
+)
+def test_results_of_one_spec_in_several_files_are_told_apart_by_these(command, tmp_path, files, ranks, labels):
+    for file, results in zip(files, ([of(a=1.0), of(conduit="t3e", a=1.0)], [of(a=2.0, ranks=ranks)]), strict=True):
+        path = tmp_path / file
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps([dict(each.content) for each in results]))
+    paths = [str(tmp_path / file) for file in files]
+    assert command("compare", "--from", *paths, "--out", str(tmp_path / "out")).status == 0
+    expected = tuple(label.format(tmp_path) for label in labels)
+    assert pictures(read_results(tmp_path / "out" / "results.json"))[0].groups == expected
+    page = (tmp_path / "out" / "compare.html").read_text()
+    assert all(f"<td>{label}</td>" in page for label in expected)
+
+
+def test_results_of_one_spec_in_one_file_of_several_have_its_name_and_a_number():
+    results = [from_json({**of(a=1.0, ranks=ranks).content, "file": "a.json"}) for ranks in (2, 2, 4)]
+    results.append(from_json({**of(a=1.0).content, "file": "b.json"}))
+    assert pictures(results)[0].groups == (
+        "(1) sci, 2 ranks, a.json", "(2) sci, 2 ranks, a.json", "(3) sci, 4 ranks, a.json", "(4) sci, 2 ranks, b.json",
+    )  # fmt: skip
+
+
 def test_a_sweep_is_drawn_by_size_and_over_the_option():
     swept = [
         of(
@@ -269,7 +298,24 @@ def test_several_conduits_are_compared_on_other_numbers_of_ranks():
     second = [of(conduit="sci", ranks=4, a=2.0), of(conduit="t3e", ranks=4, a=6.0)]
     found, alone = differences(first, second)
     assert [(each.label, each.ratio) for each in found] == [("sci, 2 to 4 ranks", 2.0), ("t3e", 2.0)]
-    assert alone == 0
+    assert alone == 1  # that of t3e on 2 ranks
+
+
+def test_what_one_file_has_alone_is_told(command, tmp_path):
+    first = [of(a=1.0), of(conduit="t3e", a=1.0, b=2.0), of("testcoll", a=1.0)]
+    second = [of(a=1.0), of(conduit="t3e:slots=4", a=1.0, b=2.0), of(conduit="loggp", ranks=4, a=1.0)]
+    for name, results in (("a", first), ("b", second)):
+        (tmp_path / f"{name}.json").write_text(json.dumps([dict(each.content) for each in results]))
+    files = [str(tmp_path / f"{name}.json") for name in "ab"]
+    status, out, _ = command("compare", "--diff", *files, "--out", str(tmp_path / "out"))
+    told = (
+        "Of 1 figure in both, 1 is the same, 0 larger, 0 smaller. 6 are in one file alone.",
+        "testam on t3e (2 ranks), testcoll on sci (2 ranks) are in the first file alone. testam on t3e:slots=4 "
+        "(2 ranks), testam on loggp (4 ranks) are in the second file alone.",
+    )
+    assert status == 0
+    assert out.replace("\n", " ").startswith(" ".join(told))
+    assert " ".join(told) in (tmp_path / "out" / "diff.html").read_text()
 
 
 BOUNDS = [

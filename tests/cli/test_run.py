@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import subprocess
 import sys
 import textwrap
@@ -12,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 import conduit
+from conduit.commands import reported
 from conduit.commands.program import ProgramFile
 from conduit.errors import BadRequest
 from conduit.launch import processes as processes_of_jobs
@@ -29,6 +31,24 @@ def run(command, tmp_path):
         return command("run", str(path), "--conduit", "loggp", *words)
 
     return write_and_run
+
+
+def test_an_interrupt_that_comes_as_a_call_dies_while_a_report_is_written_is_not_lost(run, tmp_path, monkeypatch):
+    """Python drops what is raised there, and would show it with lines of this package."""
+
+    class Dying:
+        def __del__(self):
+            signal.raise_signal(signal.SIGINT)
+
+    def write(*_, **__):
+        Dying()
+        for _ in range(10**8):
+            pass
+
+    monkeypatch.setattr(reported, "write_report", write)
+    outcome = run("async def main(ep): pass", "--report", str(tmp_path / "report"))
+    assert outcome.status == 130
+    assert outcome.err == "interrupted\n"
 
 
 LAST_LINE = re.compile(r"ranks=(\d+) conduit=(\S+) seconds=(\S+) digest=([0-9a-f]+)")

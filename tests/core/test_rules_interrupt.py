@@ -19,6 +19,7 @@ import conduit
 from conduit.contract import JobSetup
 from conduit.core.endpoint import Endpoint
 from conduit.launch import interrupts, job
+from conduit.launch.messages import MessageRank
 from conduit.launch.registry import parse_spec
 from conduit.launch.reports.folders import is_own
 from conduit.launch.simulated import SimulatedJob
@@ -173,6 +174,59 @@ def test_E8_an_interrupt_that_python_drops_at_the_end_of_a_job_is_not_lost():
 
     with pytest.raises(KeyboardInterrupt):
         run_and_go_on()
+
+
+def test_E8_an_interrupt_that_python_drops_as_a_job_lets_go_of_what_it_had_is_tried_again(monkeypatch, capsys):
+    """Calls of the program die then, and trio handles signals no more."""
+
+    class Dying:
+        def __del__(self):
+            signal.raise_signal(signal.SIGINT)
+
+    def release(rank):
+        Dying()
+        for _ in range(10**8):
+            pass
+
+    async def main(ep):
+        raise KeyError("first")
+
+    monkeypatch.setattr(MessageRank, "release", release)
+    with pytest.raises(KeyboardInterrupt):
+        conduit.run(main, ranks=1, conduit="loggp")
+    assert capsys.readouterr().err == ""
+
+
+CLOSED = """
+import signal
+from trio._core._wakeup_socketpair import WakeupSocketpair
+
+import conduit
+
+def close(self):
+    self.wakeup_sock.close()
+    self.write_sock.close()
+    if self.old_wakeup_fd is not None:  # of a loop that runs
+        signal.raise_signal(signal.SIGINT)
+        signal.set_wakeup_fd(self.old_wakeup_fd)
+
+async def main(ep):
+    pass
+
+WakeupSocketpair.close = close
+try:
+    conduit.run(main, conduit="loggp")
+    print("nothing came")
+except KeyboardInterrupt:
+    print("interrupted")
+print(signal.set_wakeup_fd(-1))
+"""
+
+
+def test_E8_an_interrupt_while_the_event_loop_of_a_job_is_closed_shows_nothing_and_is_not_lost():
+    """Trio closes the socket that a signal would wake it by before it tells Python so."""
+    done = subprocess.run([sys.executable, "-c", CLOSED], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("interrupted\n-1\n", "")
 
 
 def test_E8_what_else_python_drops_is_told_as_before():

@@ -1,5 +1,6 @@
 """The trace of a job whose ranks are processes: one file of what all of them did, on one line of time."""
 
+import re
 from decimal import Decimal
 from itertools import pairwise
 
@@ -73,6 +74,8 @@ def test_a_trace_of_processes_links_every_message(run_program, shell, ranks):
     loaded = Loaded(shell.folder / "trace.json")
     check_linked(loaded, ranks)
     (job,) = loaded.other["jobs"]
+    seconds = Decimal(re.search(r" seconds=(\S+)", done.out)[1])  # of one rank, from its own begin
+    assert job["length_ps"] > seconds * 10**12 - 1000  # times are whole nanoseconds there
     assert (job["conduit"], job["failed"], job["hosts"], job["missing"]) == (MPI, False, [0] * ranks, [])
     assert job["clock_errors_ps"] == [0] * ranks
     assert all(sum(told.values()) == job["length_ps"] for told in job["ranks_ps"])
@@ -146,27 +149,48 @@ async def main(ep):
     assert (last["name"], last["args"]["ranks"]) == ("Godot", [1])
 
 
-def test_a_rank_that_is_killed_is_missing_in_the_trace(run_program, shell):
+@pytest.mark.parametrize("end", ["os.kill(os.getpid(), 9)", "os.kill(os.getpid(), 15)", "os._exit(3)"])
+def test_a_job_whose_rank_is_killed_first_leaves_no_trace_and_says_so(run_program, shell, end):
+    """The launcher kills the others as it sees that, and nobody has told anything."""
     done = run_program(
-        """
+        f"""
 import os
 
 
 async def main(ep):
     await ep.attach()
     if ep.rank == 1:
-        os.kill(os.getpid(), 9)
+        {end}
     await ep.block_until(lambda: False)
 """,
         ranks=2,
         options=["--trace", "trace.json"],
     )
     assert done.status
-    if not (shell.folder / "trace.json").exists():  # all were ended at once, and nobody has told anything
-        assert "no trace in trace.json: no job has handed over what it had recorded\n" in done.err
-        return
-    jobs = Loaded(shell.folder / "trace.json").other["jobs"]
-    assert all(job["failed"] and 1 in job["missing"] for job in jobs)
+    assert "no trace in trace.json: no job has handed over what it had recorded\n" in done.err
+    assert not (shell.folder / "trace.json").exists()
+
+
+def test_a_rank_that_does_not_hear_of_the_end_is_missing_in_the_trace(run_program, shell):
+    done = run_program(
+        """
+async def main(ep):
+    def hit(token):
+        pass
+
+    await ep.attach(hit)
+    if ep.rank == 1:
+        while True:
+            pass
+    raise LookupError("lost")
+""",
+        ranks=2,
+        options=["--trace", "trace.json"],
+    )
+    assert done.status == 1
+    assert "LookupError: lost\nraised by rank 0 at " in done.err
+    (job,) = Loaded(shell.folder / "trace.json").other["jobs"]
+    assert (job["failed"], job["missing"]) == (True, [1])
 
 
 def test_benchmarks_are_traced_too_and_several_conduits_follow_one_another(shell):

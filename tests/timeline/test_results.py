@@ -267,6 +267,35 @@ def test_what_is_given_to_a_trace_is_checked(result):
         result.trace.write(3)
 
 
+def test_a_picture_of_no_time_is_refused(result):
+    seconds = result.seconds
+    connected = min(span.end for rank in range(result.ranks) for span in result.trace.cpu[rank] if span.why == "start")
+    for given, message in (
+        ((1e-4, 1e-5), "begin=0.0001 is not before end=1e-05; give the earlier one first, in seconds"),
+        ((0, 0), "begin=0 is not before end=0; give the earlier one first, in seconds"),
+        ((5, 6), f"begin=5 is not before the job's end, {seconds:g} s; give an earlier one"),
+        ((5,), f"begin=5 is not before the job's end, {seconds:g} s; give an earlier one"),
+        (
+            (None, 0),
+            f"end=0 is not after the time at which the first rank is connected, {connected / 1e12:g} s; give a later "
+            "one, or begin=0 too",
+        ),
+    ):
+        with pytest.raises(BadRequest) as caught:
+            result.trace.svg(*given)
+        assert str(caught.value) == f"trace.svg: {message}"
+    assert result.trace.svg(0, 1) != result.trace.svg(end=2 * seconds)
+
+
+def test_a_picture_of_a_job_that_took_no_time_is_drawn():
+    async def nothing(ep):
+        pass
+
+    trace = conduit.run(nothing, conduit="loggp", ranks=1, trace=True).trace
+    assert trace.svg(0).startswith("<svg")
+    assert trace.svg().startswith("<svg")
+
+
 def test_a_picture_of_many_ranks_says_what_it_leaves_out_and_has_its_times_at_both_ends():
     async def everyone(ep):
         got = []

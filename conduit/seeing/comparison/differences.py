@@ -10,6 +10,7 @@ from conduit.errors import BadRequest
 from conduit.seeing.comparison.charts import SIZES, file_name
 from conduit.seeing.comparison.results import UNKNOWN, BenchmarkResult, Row
 from conduit.seeing.pictures import BarPanel, Curve, LinePanel, Picture
+from conduit.words import many
 
 _PANELS = 4
 """Of one picture."""
@@ -48,6 +49,8 @@ class Difference:
 def differences(first: Sequence[BenchmarkResult], second: Sequence[BenchmarkResult]) -> tuple[list[Difference], int]:
     """Return the blocks that two files have in common, and how many only one of them has.
 
+    Blocks of results that are compared with none, as of a conduit that one file has alone, are among the latter.
+
     Results of the same program, conduit and number of ranks are compared, those of other numbers where there is one of
     the conduit; where each file has one conduit for a program, these two.
 
@@ -55,8 +58,9 @@ def differences(first: Sequence[BenchmarkResult], second: Sequence[BenchmarkResu
         BadRequest: nothing is in both.
     """
     found: list[Difference] = []
-    alone = 0
-    for one, other in _pairs(first, second):
+    pairs = _pairs(first, second)
+    alone = sum(len(_keyed(each)) for own in _unpaired(first, second, pairs) for each in own)
+    for one, other in pairs:
         label = one.conduit if one.conduit == other.conduit else f"{one.conduit} to {other.conduit}"
         if one.ranks != other.ranks:
             label += f", {one.ranks} to {other.ranks} ranks"
@@ -85,6 +89,26 @@ def unknown_in(first: Sequence[BenchmarkResult], second: Sequence[BenchmarkResul
         before, after = _keyed(one), _keyed(other)
         count += sum(UNKNOWN in (row.bound, after[key].bound) for key, row in before.items() if key in after)
     return count
+
+
+def only_in_one(first: Sequence[BenchmarkResult], second: Sequence[BenchmarkResult]) -> str:
+    """Say in a sentence which results of two files are compared with none; "" where there is no such result."""
+    told = []
+    for which, own in zip(("first", "second"), _unpaired(first, second, _pairs(first, second)), strict=True):
+        named = dict.fromkeys(f"{each.program} on {each.conduit} ({many(each.ranks, 'rank')})" for each in own)
+        if named:
+            told.append(f"{', '.join(named)} {'is' if len(named) == 1 else 'are'} in the {which} file alone.")
+    return " ".join(told)
+
+
+def _unpaired(
+    first: Sequence[BenchmarkResult],
+    second: Sequence[BenchmarkResult],
+    pairs: Sequence[tuple[BenchmarkResult, BenchmarkResult]],
+) -> tuple[list[BenchmarkResult], list[BenchmarkResult]]:
+    """Return what each of two files has that is in no pair."""
+    taken = {id(each) for pair in pairs for each in pair}
+    return [each for each in first if id(each) not in taken], [each for each in second if id(each) not in taken]
 
 
 def _contents(results: Sequence[BenchmarkResult]) -> str:

@@ -99,7 +99,7 @@ def difference_page(
         alone: how many blocks only one has.
         made: the pictures and their SVG.
         files: names of the files.
-        missing: what they lack for an interruption, in a sentence.
+        missing: which results one of them has alone, and what they lack for an interruption, in sentences.
         unknown: how many blocks have no figure in one or both.
     """
     page = Page("conduit compare --diff")

@@ -64,6 +64,7 @@ class BenchmarkResult:
         parameters: of the benchmark.
         swept: option, value, and the spec without it, where it is one of a sweep.
         interrupted: whether Ctrl-C has ended it, so that what followed is missing.
+        file: name of that of several files which it was read from; "" where there was one.
         content: the JSON that it is made of.
     """
 
@@ -79,6 +80,7 @@ class BenchmarkResult:
     parameters: Mapping[str, object] = attrs.field(factory=dict)
     swept: tuple[str, str, str] | None = None
     interrupted: bool = False
+    file: str = ""
     content: Mapping[str, Any] = attrs.field(factory=dict)
 
     def to_json(self) -> str:
@@ -139,6 +141,23 @@ def results_of(option: str, path: Path) -> list[BenchmarkResult]:
     return _read(f"--{option}", path)
 
 
+def results_of_files(option: str, paths: Sequence[Path]) -> list[BenchmarkResult]:
+    """Read files of results; of several, each result has the name of its file, and what is saved of it too.
+
+    Raises:
+        BadRequest: one cannot be read, or holds no results.
+    """
+    if len(paths) == 1:
+        return results_of(option, paths[0])
+    names = [path.name for path in paths]
+    short = len(set(names)) == len(names)
+    return [
+        from_json({**result.content, "file": path.name if short else str(path)})
+        for path in paths
+        for result in results_of(option, path)
+    ]
+
+
 def _read(who: str, path: Path) -> list[BenchmarkResult]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -175,6 +194,7 @@ def from_json(content: Mapping[str, Any]) -> BenchmarkResult:
         parameters=dict(content.get("parameters", {})),
         swept=None if swept is None else (str(swept["option"]), str(swept["value"]), str(swept["conduit"])),
         interrupted=bool(content.get("interrupted", False)),
+        file=str(content.get("file", "")),
         content=content,
     )
 
@@ -201,19 +221,29 @@ def _run(content: Mapping[str, Any]) -> Row:
 
 
 def labelled(results: Sequence[BenchmarkResult]) -> list[BenchmarkResult]:
-    """Return results of one program with labels that differ: by spec, else by ranks too, else by number.
+    """Return results of one program with labels that differ: by spec, else by ranks too, else by file, else by number.
 
     Those of results that were interrupted say so.
     """
-    labels = [result.conduit for result in results]
-    if len(set(labels)) < len(labels):
-        labels = [f"{result.conduit}, {many(result.ranks, 'rank')}" for result in results]
-    if len(set(labels)) < len(labels):
-        labels = [f"({number}) {label}" for number, label in enumerate(labels, 1)]
+    labels = _differing(results)
     return [
         attrs.evolve(result, label=f"{label} (interrupted)" if result.interrupted else label)
         for result, label in zip(results, labels, strict=True)
     ]
+
+
+def _differing(results: Sequence[BenchmarkResult]) -> list[str]:
+    specs = [result.conduit for result in results]
+    ranks = [many(result.ranks, "rank") for result in results]
+    files = [result.file for result in results]
+    ways = [zip(specs, strict=True), zip(specs, ranks, strict=True)]
+    if any(files):
+        ways += [zip(specs, files, strict=True), zip(specs, ranks, files, strict=True)]
+    for way in ways:
+        labels = [", ".join(filter(None, parts)) for parts in way]
+        if len(set(labels)) == len(labels):
+            return labels
+    return [f"({number}) {label}" for number, label in enumerate(labels, 1)]
 
 
 def cut_short(results: Iterable[BenchmarkResult]) -> str:

@@ -51,7 +51,7 @@ def draw_timeline(recording: Recording, begin: int | None = None, end: int | Non
         end: until when; None: to the job's end.
     """
     last = recording.length if end is None else end
-    first = min((_started(recording, rank) for rank in range(recording.ranks)), default=0) if begin is None else begin
+    first = connected(recording) if begin is None else begin
     whole = max(last - first, 1)
     scale = (_WIDTH - _LEFT - 16) / whole
     high = recording.ranks > _HIGH
@@ -95,6 +95,11 @@ def draw_timeline(recording: Recording, begin: int | None = None, end: int | Non
             drawing.text(x + 28, bottom + 62, name, size=_SMALL)
             x += 44 + width_of(name, _SMALL)
     return drawing.render()
+
+
+def connected(recording: Recording) -> int:
+    """Return when the first rank has built its queues, picoseconds."""
+    return min((_started(recording, rank) for rank in range(recording.ranks)), default=0)
 
 
 def _started(recording: Recording, rank: int) -> int:

@@ -16,7 +16,7 @@ from conduit.errors import BadRequest
 from conduit.seeing.pictures import Table, shown
 from conduit.seeing.timeline.accounts import Account, accounts
 from conduit.seeing.timeline.chrome import ChromeTrace
-from conduit.seeing.timeline.picture import draw_timeline
+from conduit.seeing.timeline.picture import connected, draw_timeline
 from conduit.seeing.timeline.recording import NEVER, Recording
 from conduit.seeing.timeline.tracks import spans_of
 from conduit.words import is_a, many
@@ -65,7 +65,7 @@ class Timeline(Recording):
             end: until when, seconds; None: to the job's end.
 
         Raises:
-            BadRequest: one of them is no number.
+            BadRequest: one of them is no number, or nothing is between them.
         """
         given: object = begin
         if isinstance(given, str | os.PathLike):
@@ -79,7 +79,31 @@ class Timeline(Recording):
             None if when is None else round(arguments.number("trace.svg", name, when, arguments.MOST_SECONDS) * 1e12)
             for name, when in times.items()
         ]
+        self._check_between(times, *ticks)
         return draw_timeline(self, *ticks)
+
+    def _check_between(self, given: Mapping[str, object], begin: int | None, end: int | None) -> None:
+        """Refuse times of a picture in which there would be nothing.
+
+        Args:
+            given: them as they were given.
+            begin: the same, picoseconds.
+            end: the same, picoseconds.
+        """
+        shown_begin, shown_end = (f"{name}={arguments.shown(each)}" for name, each in given.items())
+        if begin is not None and end is not None and begin >= end:
+            raise BadRequest(
+                f"trace.svg: {shown_begin} is not before {shown_end}; give the earlier one first, in seconds"
+            )
+        if begin and begin >= self.length:
+            raise BadRequest(
+                f"trace.svg: {shown_begin} is not before the job's end, {self.length / 1e12:g} s; give an earlier one"
+            )
+        if begin is None and end is not None and end <= (first := connected(self)):
+            raise BadRequest(
+                f"trace.svg: {shown_end} is not after the time at which the first rank is connected, "
+                f"{first / 1e12:g} s; give a later one, or begin=0 too"
+            )
 
     def to_json(self) -> str:
         """Return the trace that `write` writes."""

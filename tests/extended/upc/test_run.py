@@ -59,6 +59,33 @@ def test_all_threads_that_read_one_by_one_are_named(readers, who):
     ]
 
 
+@pytest.mark.parametrize("conduit_", ["t3e", "origin"])
+def test_on_networks_with_native_gets_a_slice_is_advised(conduit_):
+    """Of an index array each element is a native get too, and none is faster for it."""
+    line = _one_by_one.__code__.co_firstlineno + 4
+    with pytest.warns(conduit.ConduitWarning) as seen:
+        upc.run(_one_by_one, (0,), 200, threads=2, conduit=conduit_)
+    assert [str(each.message) for each in seen] == [
+        f"rank 0: elements of other threads were read one by one at {__file__}:{line}, 64 or more between two "
+        "synchronisations, a native get for each, as of an index array; where they lie side by side, `await a[i:j]` "
+        "reads them with one get per owner"
+    ]
+
+
+@pytest.mark.parametrize(("conduit_", "messages"), [("sci", 7), ("t3e:rma=am", 7), ("t3e", 0), ("origin", 0)])
+@pytest.mark.parametrize("strict", [False, True])
+def test_reads_of_single_elements_count_messages_where_there_are_some(conduit_, messages, strict):
+    async def main(t):
+        a = await t.all_alloc(8, dtype="i8", block=1)
+        if t.MYTHREAD == 0:
+            for i in range(8):
+                await (a.read(i) if strict else a[i])
+
+    counts = upc.run(main, threads=8, conduit=conduit_).statistics[0]
+    assert (counts["upc_elements_read"], counts["upc_messages_read"], counts["upc_bytes_read"]) == (7, messages, 56)
+    assert counts.get("rma_gets", 0) == 7 - messages
+
+
 @pytest.mark.parametrize(("elements", "told"), [(72, 0), (73, 0), (74, 1)])
 @pytest.mark.filterwarnings("ignore::conduit.ConduitWarning")
 def test_reading_is_told_from_64_elements_of_others_on(elements, told):
