@@ -122,7 +122,8 @@ class CallListener:
             rank: the rank.
             begin: of the call, picoseconds.
             end: when all that it sends was sent, or handed to the hardware; the operation may end later.
-            level: "native" for a one-sided operation of the network's own, "put/get" or "collective" for the layer's,
+            level: "native" for a one-sided operation of the network's own, "signal" for one by which a layer tells a rank
+                something, as that a barrier is reached; "put/get" or "collective" for the layer's calls,
                 "list" for a call of the layer that was several native ones, told after these, "message" for one that a
                 library beside Active Messages sends, as MPI in programs of MPI alone.  Of the layer too, and told when
                 they are over: "atomic" for an operation on one number, "barrier" from when the rank has come until it
