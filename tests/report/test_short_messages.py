@@ -40,8 +40,8 @@ def test_barriers_of_native_puts_are_named_and_their_puts_are_counted(network):
     line = meeting.__code__.co_firstlineno + 6
     said = re.fullmatch(
         r"Rank \d, like 3 other ranks, spends \d\d % of its time after the start in sending and receiving, not in "
-        r"waits: (\d+) messages and native operations of 8 bytes on the average, 1\.\d µs of its processor for each\. Most "
-        rf"of them are for 200 barriers, at \S*test_short_messages\.py:{line} in meeting\.",
+        r"waits: (\d+) messages and native operations of 8 bytes on the average, 1\.\d µs of its processor for each\. "
+        rf"Most of them are for 200 barriers, at \S*test_short_messages\.py:{line} in meeting\.",
         told.what,
     )
     assert said, told.what
