@@ -63,6 +63,7 @@ class Atomics:
     Attributes:
         events: as given.
         accumulates: the operations on many numbers.
+        begin_accumulate: begins one of the program's, as `Accumulates.begin`: derived classes tell of it.
     """
 
     def __init__(self, ep: Endpoint, events: Events, transfers: Transfers, native: NativeAtomics) -> None:
@@ -70,6 +71,7 @@ class Atomics:
         self.events = self._events = events
         self._native = native
         self.accumulates = Accumulates(ep, events, transfers, native)
+        self.begin_accumulate = self.accumulates.begin
         self._memory = flat(ep.segment)
 
     def table(self) -> tuple[Callable[..., None], ...]:
@@ -274,6 +276,7 @@ class Atomic:
     def __init__(self, atomics: Atomics, bounds: Bounds, type_index: int, *, told: bool = True) -> None:
         self._atomics = atomics
         self._perform_one = atomics.perform if told else atomics.perform_untold
+        self._begin = atomics.begin_accumulate if told else atomics.accumulates.begin
         self.bounds = bounds
         self.kind = type_index
         self._kind = TYPES[type_index]
@@ -367,7 +370,7 @@ class Atomic:
     async def _accumulate(self, call: str, checked: Any) -> Operation:
         dest, starts, operands, op = checked
         operation = Operation(PUT, call, dest)
-        await self._atomics.accumulates.begin(operation, dest, self.kind, op, starts, operands)
+        await self._begin(operation, dest, self.kind, op, starts, operands)
         return operation
 
     def number(self, call: str, name: str, value: object) -> Number:

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from conduit import Endpoint
-    from extended.arithmetic import Number, NumberType
+    from extended.accumulate import Integers, Numbers
+    from extended.arithmetic import Number, NumberType, Op
     from extended.collectives.call import CollectiveCall, Work
     from extended.collectives.team_calls import TeamCalls
-    from extended.events import Operation
+    from extended.events import Events, Operation
     from extended.locks import Lock
     from extended.transfers import Send, Transfers
     from extended.vis.handlers import ScatteredGet
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 _INTERNAL = ("split", "destroy")
 """Collective calls that move none of the program's data."""
+
+_BEGUN = ("_nb", "_nbi")
+"""How the calls end that begin an operation, which another one waits for."""
 
 
 class ListenedTransfers:
@@ -108,7 +112,11 @@ class ListenedNativeAtomics(NativeAtomics):
 
 
 class ListenedAtomics(Atomics):
-    """Atomic operations on one number each."""
+    """Atomic operations on one number each, those of accumulates of one among them."""
+
+    def __init__(self, ep: Endpoint, events: Events, transfers: Transfers, native: NativeAtomics) -> None:
+        super().__init__(ep, events, transfers, native)
+        self.begin_accumulate = self._begin_accumulate
 
     async def perform(self, call: str, code: int, dest: int, offset: int, operands: Sequence[Number]) -> Any:
         """As of `Atomics`."""
@@ -116,6 +124,14 @@ class ListenedAtomics(Atomics):
         before = await super().perform(call, code, dest, offset, operands)
         _tell_call(self._ep, begin, "atomic", call, dest)
         return before
+
+    async def _begin_accumulate(
+        self, operation: Operation, dest: int, kind: int, op: Op, starts: Integers, operands: Numbers
+    ) -> None:
+        begin = _ticks(self._ep)
+        await self.accumulates.begin(operation, dest, kind, op, starts, operands)
+        if len(starts) == 1:
+            _tell_call(self._ep, begin, "atomic", operation.call, dest)
 
 
 class ListenedBarrier(Barrier):
@@ -213,8 +229,10 @@ def _ticks(ep: Endpoint) -> int:
 def _tell(ep: Endpoint, begin: int, operation: Operation, nbytes: int) -> None:
     listener = ep.call_listener
     if listener is not None:
-        name = "get" if operation.kind == GET else "put"
-        listener(ep.rank, begin, _ticks(ep), "put/get", name, operation.peer, nbytes)
+        name, end = "get" if operation.kind == GET else "put", _ticks(ep)
+        listener(ep.rank, begin, end, "put/get", name, operation.peer, nbytes)
+        if operation.call.endswith(_BEGUN):
+            listener(ep.rank, begin, end, "begin", operation.call, operation.peer, nbytes)
 
 
 def _tell_list(ep: Endpoint, begin: int, operation: Operation, pieces: int) -> None:

@@ -270,6 +270,10 @@ class Port(ABC):
     def charge(self, ticks: int) -> None:
         """As `compute`, at once and plain: the time is added to what the CPU does now."""
 
+    def charge_library(self, ticks: int) -> None:
+        """As `charge`; listeners are told that it is what a vendor's library adds to a call."""
+        self.charge(ticks)
+
     @abstractmethod
     def work_ticks(self, flops: int, threads: int, copied: int) -> int:
         """Return what `flops` operations on `threads` CPUs and `copied` bytes cost, picoseconds."""

@@ -104,6 +104,7 @@ class Endpoint:
     _for_layers: ClassVar = frozenset(
         {
             "call_listener",
+            "charge_library",
             "forgotten",
             "larger_segment",
             "layer_report",
@@ -716,6 +717,17 @@ class Endpoint:
         else:
             ticks = self._cost("ep.charge", seconds, flops, copied, 1)
         self._port.charge(ticks)
+
+    def charge_library(self, seconds: float) -> None:
+        """Add what a vendor's library takes for a call (`library_cost`) to this rank's CPU, as `charge` adds work.
+
+        Args:
+            seconds: a time.
+
+        Raises:
+            BadRequest: a wrong argument.
+        """
+        self._port.charge_library(self._cost("ep.charge_library", seconds, 0, 0, 1))
 
     def _cost(self, call: str, seconds: float, flops: int, copied: int, threads: int) -> int:
         if type(seconds) is float and 0.0 <= seconds <= _MOST_SECONDS:

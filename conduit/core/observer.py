@@ -29,8 +29,9 @@ class CpuListener:
             why: "start", "compute" (what programs ask for; in real time, code of their own), "polling" (in a call or a
                 pass), "call" (in a call of a library beside Active Messages, but for its poll), "waiting" (polls that
                 find nothing while tasks of the rank are blocked), "send", "receive" (decoding), "handler", "reply",
-                "move" (native one-sided operations), "interrupt", or "copy" (of payloads, in whichever of these; also
-                what programs charge as `copied`).
+                "move" (native one-sided operations), "interrupt", "library" (what a vendor's library adds to calls of a
+                layer that stands for it), or "copy" (of payloads, in whichever of these; also what programs charge as
+                `copied`).
         """
 
 
@@ -122,13 +123,15 @@ class CallListener:
             rank: the rank.
             begin: of the call, picoseconds.
             end: when all that it sends was sent, or handed to the hardware; the operation may end later.
-            level: "native" for a one-sided operation of the network's own, "put/get" or "collective" for the layer's,
-                "list" for a call of the layer that was several native ones, told after these, "message" for one that a
-                library beside Active Messages sends, as MPI in programs of MPI alone.  Of the layer too, and told when
-                they are over: "atomic" for an operation on one number, "barrier" from when the rank has come until it
-                leaves, "lock" from when a task asks for a lock until it has it, "hold" from then until it has
-                released it; "open" for a call that accesses to a rank need before them, "close" for that after them,
-                "complete" for one that waits for those to a rank which were begun before.
+            level: "native" for a one-sided operation of the network's own, "signal" for one by which a layer tells
+                another rank something, as that a barrier is reached; "put/get" or "collective" for the layer's calls,
+                "begin" once more, after "put/get", for one that another call waits for, "list" for one that was several
+                native operations, told after these; "message" for one that a library beside Active Messages sends, as
+                MPI in programs of MPI alone.  Of the layer too, and told when they are over: "atomic" for an operation
+                on one number, "barrier" from when the rank has come until it leaves, "lock" from when a task asks for a
+                lock until it has it, "hold" from then until it has released it; "open" for a call that accesses to a
+                rank need before them, "close" for that after them, "complete" for one that waits for those to a rank
+                which were begun before.
             name: "put", "get" or "atomic"; of a collective or a call on one number its own; of a message "send", or
                 the name of the collective that sends it; of a barrier or a lock what reports call it.
             peer: the rank at the other side, of a lock the one that keeps its queue, -1 where that is a team.

@@ -124,8 +124,7 @@ class Rma:
             given = arguments.buffer(call, "data", data)
             if auxiliary:
                 place = self._ep._auxiliary_place(call, offset, len(given), dest)
-                # Nobody is told of it as of a put of the program.
-                return Rma._put(self, guard(self._ep, call), dest, StridedSection(place, len(given)), given, then)
+                return self._signal(guard(self._ep, call), dest, StridedSection(place, len(given)), given, then)
             place = arguments.place(call, offset, len(given), self._ep.segment_size(dest), dest)
             return self._put(guard(self._ep, call), dest, StridedSection(place, len(given)), given, then)
         except BadRequest as error:
@@ -222,6 +221,8 @@ class Rma:
         else:
             await self._at_once(done)
         self._count("rma_puts", _PUT, dest, nbytes, check)
+
+    _signal = _put
 
     async def _get(self, unused: Guard, dest: int, places: StridedSection, out: memoryview, then: Complete) -> None:
         self._start(unused)
@@ -489,6 +490,11 @@ class ObservedRma(Rma):
         await super()._put(unused, dest, places, data, then)
         self._tell(begin, "put", dest, nbytes)
 
+    async def _signal(self, unused: Guard, dest: int, places: StridedSection, data: Buffer, then: Complete) -> None:
+        begin, nbytes = self._ep._port.ticks(), len(data)
+        await super()._put(unused, dest, places, data, then)
+        self._tell(begin, "put", dest, nbytes, "signal")
+
     async def _get(self, unused: Guard, dest: int, places: StridedSection, out: memoryview, then: Complete) -> None:
         begin = self._ep._port.ticks()
         await super()._get(unused, dest, places, out, then)
@@ -507,10 +513,10 @@ class ObservedRma(Rma):
         await super()._atomic(unused, op, dest, place, operands, then)
         self._tell(begin, "atomic", dest, 8)
 
-    def _tell(self, begin: int, name: str, dest: int, nbytes: int) -> None:
+    def _tell(self, begin: int, name: str, dest: int, nbytes: int, level: str = "native") -> None:
         assert self._hooks is not None
         assert self._hooks.called is not None
-        self._hooks.called(self._ep.rank, begin, self._ep._port.ticks(), "native", name, dest, nbytes)
+        self._hooks.called(self._ep.rank, begin, self._ep._port.ticks(), level, name, dest, nbytes)
 
 
 def _writable(call: str, out: Any) -> memoryview:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from conduit.contract import LONG, Buffer, Hooks, Identity, Message
 from conduit.errors import ConduitError
+from conduit.sim.labels import Labelled
 from conduit.sim.observed import ObservedCpu, ObservedFlat
 from conduit.simnet.checked import source_problem
 from conduit.simnet.port import SimulatedPort
@@ -185,6 +186,9 @@ class _Telling(SimulatedPort):
         if not self.cpu.busy:
             self._for("compute")
         super().charge(ticks)
+
+    def charge_library(self, ticks: int) -> None:
+        self.charge(Labelled(ticks, ((ticks, "library"),)))
 
     def interrupt(self, ticks: int) -> int:
         cpu = self.cpu

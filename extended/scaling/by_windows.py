@@ -104,7 +104,7 @@ class ByWindows(OneSidedLibrary):
             await self.ep.request_short(child, self.token)
 
     def _charge(self, call: str) -> None:
-        self.ep.charge(self.ep.library_cost(call))
+        self.ep.charge_library(self.ep.library_cost(call))
 
     async def _pushed(self, count: int) -> None:
         if self.rank:

@@ -23,6 +23,8 @@ _polls = "await t.ep.poll()", "await t.ep.block_until(predicate)"
 _advised = {
     "block": "a slice `a[i:j]`, `t.memget` or `t.memput`",
     "begin": "access all of them together: read by `await a[indices]`, write by `a[indices] = values` and one fence",
+    "begun": False,
+    "together": "give all indices and numbers to one call, `await a.add_at(indices, values)`",
     "tree": "t.all_reduce",
     "fewer": "draw several numbers at once (`a.fetch_add` of how many), give all indices and numbers to one "
     "`a.add_at`, or let a tree combine what is one sum (t.all_reduce)",

@@ -72,6 +72,7 @@ __all__ = [
 _advised = {
     "block": "one `win.Get`, `win.Put` or `win.Accumulate` of the range",
     "begin": "begin all of them in one epoch, which waits for them once, at its end",
+    "own": ("win_access", "win_forget"),
     "opened": "Call `win.Lock` once for all of the accesses, or `win.Lock_all` once and `win.Flush` where one must be "
     "complete; or move the range at once by one `win.Get`, `win.Put` or `win.Accumulate`.",
     "fewer": "draw several numbers at once (`win.Fetch_and_op` of how many), give numbers of one rank to one "

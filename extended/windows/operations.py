@@ -129,7 +129,7 @@ class Operations:
         if seconds is None:
             seconds = self._costs[name] = self._ep.library_cost(name)
         if seconds:
-            self._ep.charge(seconds)
+            self._ep.charge_library(seconds)
 
     # -------------------------------------------------------------------------------------------------------- accesses
 

@@ -17,8 +17,8 @@ ROOT = Path(extended.__file__).parent
 SETTINGS = Path(__file__).parents[2] / "pyproject.toml"
 ENDPOINT = """rank size limits now segment segment_size max_segment larger_segment host host_of hosts ranks_on_host
     random simulated attach request_short request_medium request_long request_long_async poll block_until compute
-    charge exit on_exit on_progress on_report want_progress warn costs segment_of count take_auxiliary rma library_cost
-    call_listener started_at refuse_forgotten shielded warnings"""
+    charge charge_library exit on_exit on_progress on_report want_progress warn costs segment_of count take_auxiliary
+    rma library_cost call_listener started_at refuse_forgotten shielded warnings"""
 PUBLIC = {
     "conduit": {*conduit.__all__},
     "endpoint": {*ENDPOINT.split()},

@@ -89,11 +89,13 @@ async def shmem_one(pe):
 async def windows_gets(ep):
     x = await Extended.attach(ep)
     win, here = await Win.Allocate(8 * MANY, 8, comm=x, checks=False), np.zeros(1, "i8")
-    await win.Fence()
+    await win.Lock_all()
     if ep.rank == 0:
         for index in range(MANY):
             await win.Get(here, 1, index)
-    await win.Fence()
+            await win.Flush(1)
+    await win.Unlock_all()
+    await x.barrier()
     await win.Free()
 
 

@@ -95,7 +95,7 @@ def _row(recording: ReportRecording, rank: int, since: int, until: int) -> tuple
 
 def _matrix(found: Profile) -> Picture:
     ranks = range(found.ranks)
-    what = "messages and native operations" if found.native else "messages"
+    what = "messages and native operations" if found.native or found.signals else "messages"
     panels = tuple(
         MatrixPanel(
             title=title, x_label="to rank", y_label="from rank",

@@ -52,7 +52,8 @@ def _first_screen(page: Page, recording: ReportRecording, found: Profile, told: 
     if recording.failure is not None:
         page.failure(recording.failure.text)
     ended = "failed" if recording.failed else "ended well"
-    native = f" and {len(found.native)} native operations" if found.native else ""
+    operations = len(found.native) + len(found.signals)
+    native = f" and {many(operations, 'native operation')}" if operations else ""
     time = "real" if recording.in_real_time else "virtual"
     page.text(
         f"{many(found.ranks, 'rank')}, {found.length / 1e6:,.3f} µs of {time} time, {found.working / 1e6:,.3f} µs of "

@@ -19,6 +19,7 @@ LEVELS = {
     "put/get": "puts and gets",
     MESSAGE: "messages",
     "native": "native operations",
+    "signal": "signals of barriers",
 }
 """What the levels are called at which sizes are counted, from the program down to the network."""
 
@@ -68,7 +69,8 @@ class Profile:
         links: the one that was taken longest first.
         late: ranks that polled late, the costliest first.
         lives: every Active Message.
-        native: every native operation.
+        native: every native operation of the program's.
+        signals: every native put by which a layer tells another rank something, as that a barrier is reached.
         lists: every call that was several of them.
         library: every message of a library beside Active Messages, each with its line: of what a collective sends the
             collective's.
@@ -88,6 +90,7 @@ class Profile:
     late: list[LatePoll]
     lives: list[MessageLife]
     native: list[Called]
+    signals: list[Called]
     lists: list[Called]
     library: list[Called]
     times: Times
@@ -118,8 +121,9 @@ def profile(recording: ReportRecording) -> Profile:
         messages[way] += 1
         nbytes[way] += life.nbytes
     native = [call for call in recording.calls if call.level == "native"]
+    signals = [call for call in recording.calls if call.level == "signal"]
     library = _library(recording)
-    for call in (*native, *library):
+    for call in (*native, *signals, *library):
         way = (call.peer, call.rank) if call.name == "get" else (call.rank, call.peer)
         messages[way] += 1
         nbytes[way] += call.nbytes
@@ -131,11 +135,12 @@ def profile(recording: ReportRecording) -> Profile:
         messages=messages,
         nbytes=nbytes,
         sizes=_sizes(recording, lives),
-        lines=_lines(recording, lives, [*native, *library]),
+        lines=_lines(recording, lives, [*native, *signals, *library]),
         links=_links(recording, started),
         late=late_polls(recording, lives, met, times, between),
         lives=lives,
         native=native,
+        signals=signals,
         lists=[call for call in recording.calls if call.level == LIST],
         library=library,
         times=times,

@@ -19,7 +19,7 @@ _MOST_LINES = 400
 """Messages that are drawn; of more none is, because nobody could follow them."""
 _SHADES = {
     "start": "white", "compute": "dark", "send": "warm", "receive": "warm", "reply": "warm", "move": "warm",
-    "interrupt": "warm", "handler": "green", "copy": "sand", "polling": "rose", "waiting": "grey",
+    "interrupt": "warm", "library": "warm", "handler": "green", "copy": "sand", "polling": "rose", "waiting": "grey",
 }  # fmt: skip
 _NAMES = {
     "dark": "compute", "warm": "overhead of messages", "green": "handlers", "sand": "copies", "rose": "polling",

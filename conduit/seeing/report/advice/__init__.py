@@ -10,9 +10,10 @@ from conduit.seeing.report.advice.computing import imbalance, not_polled
 from conduit.seeing.report.advice.contacts import contacts
 from conduit.seeing.report.advice.from_one import from_one
 from conduit.seeing.report.advice.hot_spots import atomics, hot_spots, locks
-from conduit.seeing.report.advice.network import first_contacts, full_queues, short_messages, unaligned
+from conduit.seeing.report.advice.network import first_contacts, full_queues, unaligned
 from conduit.seeing.report.advice.openings import openings
 from conduit.seeing.report.advice.parts import Advice, of_ranks_alike
+from conduit.seeing.report.advice.short import short_messages
 from conduit.seeing.report.observer import ReportRecording
 from conduit.seeing.report.profile import Profile
 
@@ -36,7 +37,7 @@ def advice(recording: ReportRecording, found: Profile) -> list[Advice]:
         *unaligned(recording, found),
         *first_contacts(found, met),
     ]
-    return sorted(every or from_one(recording, found) or short_messages(found), key=lambda each: -each.share)
+    return sorted(every or from_one(recording, found) or short_messages(recording, found), key=lambda each: -each.share)
 
 
 def stands_still(recording: ReportRecording) -> bool:

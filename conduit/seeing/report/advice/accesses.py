@@ -12,6 +12,7 @@ import attrs
 from conduit.seeing.report.advice.contacts import Contacts
 from conduit.seeing.report.advice.parts import MANY, SMALL, WORTH, Advice, OfLine, capitalised, in_calls, part, whose
 from conduit.seeing.report.intervals import Covered, overlap, union
+from conduit.seeing.report.late import SLOT
 from conduit.seeing.report.observer import SEND, Called, ReportRecording
 from conduit.seeing.report.profile import Profile
 from conduit.seeing.report.vocabulary import Vocabulary
@@ -68,7 +69,7 @@ def element_wise(recording: ReportRecording, found: Profile, contacts: Contacts)
     handed = _waited_elsewhere(recording, found)
     completed = _completed(recording, found)
     made = _message_wise(recording, found, waited) + _one_by_one_completed(recording, found, completed)
-    listed = _listed(found)
+    listed, begun = _listed(found), _begun(recording)
     others = in_calls(recording, "atomic", "lock", "hold", "barrier", "collective")
     around = in_calls(recording, "open", "close")  # whose time, and whose messages, are of another advice
     for key, uses in _uses(recording, found).items():
@@ -82,15 +83,22 @@ def element_wise(recording: ReportRecording, found: Profile, contacts: Contacts)
         if key in listed:
             made.append(OfLine(place, rank, _of_lists(rank, place, uses, listed[key], share)))
         elif key not in others:
-            words = recording.words_at(place)
-            made += _one_by_one(rank, place, uses, count >= len(uses.sizes) // 2, share, words)
+            waits, words = count >= len(uses.sizes) // 2, recording.words_at(place)
+            all_begun = not waits and words.begun and 4 * begun[key] >= 3 * len(uses.sizes)
+            made += _one_by_one(rank, place, uses, waits, share, words, begun=all_begun)
     return made
+
+
+def _begun(recording: ReportRecording) -> Counter[tuple[str, int]]:
+    """Count the puts and gets of each line and rank that were begun there, for another call to wait for."""
+    return Counter((call.place, call.rank) for call in recording.calls if call.level == "begin")
 
 
 def _waited(recording: ReportRecording, found: Profile, contacts: Contacts) -> dict[tuple[str, int], tuple[int, int]]:
     """Return how often each line and rank waited and how long, but for what those waited for were at besides.
 
-    That is what they computed, and their own first contacts.
+    That is what they computed, and their own first contacts.  A wait for a free slot takes time too, but waits for no
+    access to be complete.
     """
     besides = [
         Covered([*computing.intervals, *contacts.get(rank, ())]) for rank, computing in enumerate(found.times.computing)
@@ -100,7 +108,8 @@ def _waited(recording: ReportRecording, found: Profile, contacts: Contacts) -> d
         for wait in waits:
             count, ticks = waited.get((wait.place, rank), (0, 0))
             other = [besides[peer].within(wait.begin, wait.end) for peer in wait.ranks]
-            waited[wait.place, rank] = count + 1, ticks + wait.end - wait.begin - max(other, default=0)
+            of_access = not wait.what.startswith(SLOT)
+            waited[wait.place, rank] = count + of_access, ticks + wait.end - wait.begin - max(other, default=0)
     return waited
 
 
@@ -135,9 +144,10 @@ def _uses(recording: ReportRecording, found: Profile) -> dict[tuple[str, int], _
     came = [[epoch.windows[rank][0] for epoch in found.epochs.every] for rank in range(found.ranks)]
     replies = {life.message: life.nbytes for life in found.lives if life.message.reply}
     for life in found.lives:
-        if not life.message.reply:
+        place = recording.lines.get(life.message, "")
+        if not life.message.reply and life.handler not in recording.words_at(place).own:
             nbytes = life.nbytes + replies.get(life.message._replace(reply=True), 0)
-            key = recording.lines.get(life.message, ""), life.message.source
+            key = place, life.message.source
             epoch = bisect_right(came[life.message.source], life.begin)
             uses[key].add(nbytes, life.message.dest, life.end - life.begin, epoch)
     for call in found.native:
@@ -182,8 +192,20 @@ def _one_by_one_completed(
     return made
 
 
-def _one_by_one(rank: int, place: str, uses: _Uses, waited: bool, share: float, words: Vocabulary) -> list[OfLine]:
-    """Say that elements should move as a block, or at once; `waited`: each was waited for."""
+def _one_by_one(
+    rank: int, place: str, uses: _Uses, waited: bool, share: float, words: Vocabulary, *, begun: bool = False
+) -> list[OfLine]:
+    """Say that elements should move as a block, or at once.
+
+    Args:
+        rank: that accesses.
+        place: where.
+        uses: what.
+        waited: whether each was waited for.
+        share: of the time after the start that they take.
+        words: in which to say it.
+        begun: whether they are at once already: all begun, and waited for together.
+    """
     several = uses.of_blocks
     # A native operation takes its processor while it is begun, a get often to its end, waited for or not.
     if not uses.at_a_time or (not waited and not (uses.native and several)):
@@ -194,7 +216,7 @@ def _one_by_one(rank: int, place: str, uses: _Uses, waited: bool, share: float, 
     advised = Advice(
         f"Rank {rank} accesses {owner} {how} at {place}: {_sizes(uses)}{most if several else ''}"
         f"{', and waits for each one' if waited else ''}. {_taken(share)}",
-        f"{f'Move {whole}, or {words.begin}' if several else capitalised(words.begin)}.",
+        f"Move {whole}{'' if begun else f', or {words.begin}'}." if several else f"{capitalised(words.begin)}.",
         share,
     )
     return [OfLine(place, rank, advised)]

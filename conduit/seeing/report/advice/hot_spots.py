@@ -19,6 +19,9 @@ from conduit.words import many
 _SERVING = ("receive", "handler", "reply", "copy", "interrupt", "call")
 """What the time of a rank goes to that serves others: "call" is that in calls of a library beside Active Messages."""
 
+_CHANGES = "atomic.accumulate"
+"""How calls begin that change numbers, one or many, and fetch none."""
+
 _BUSY = 0.25
 """Of its time after the start, from which a rank is busy with requests."""
 
@@ -106,10 +109,13 @@ def atomics(recording: ReportRecording, found: Profile) -> list[OfLine]:
         share = _taken(recording, place, rank, calls) / found.working
         if len(calls) >= MANY and share >= WORTH:
             owner, most = whose(Counter(call.peer for call in calls), "on")
+            words = recording.words_at(place)
+            only_change = 2 * sum(call.name.startswith(_CHANGES) for call in calls) > len(calls)
+            fewer = words.together if only_change else f"add up in a variable and add that once, {words.fewer}"
             advised = Advice(
                 f"Rank {rank} makes {len(calls)} atomic operations on {owner} at {place}, one by one{most}. They take "
                 f"{part(share)}.",
-                f"Make fewer of them: add up in a variable and add that once, {recording.words_at(place).fewer}.",
+                f"Make fewer of them: {fewer}.",
                 share,
             )
             made.append(OfLine(place, rank, advised))

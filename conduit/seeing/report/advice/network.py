@@ -1,4 +1,4 @@
-"""What the network makes of a program's messages: full queues, loose bytes, first contacts, the cost of each."""
+"""What the network makes of a program's messages: full queues, loose bytes, first contacts."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from collections.abc import Collection, Iterable, Mapping
 
 from conduit.contract import Category, Identity
 from conduit.seeing.report.advice.contacts import Contacts
-from conduit.seeing.report.advice.parts import WORTH, Advice, in_calls, like, part, us
+from conduit.seeing.report.advice.parts import WORTH, Advice, in_calls, part, us
 from conduit.seeing.report.epochs import spans_of
 from conduit.seeing.report.intervals import Covered, Interval, difference
 from conduit.seeing.report.late import SLOT
 from conduit.seeing.report.observer import ReportRecording
 from conduit.seeing.report.profile import Profile
 from conduit.words import many
-
-_MOSTLY, _SHORT, _SEVERAL = 0.5, 512, 16
-"""Of a rank's time after the start, from which messages are most of it; their mean bytes at most, and how many."""
 
 
 def full_queues(recording: ReportRecording, found: Profile, contacts: Contacts) -> list[Advice]:
@@ -106,35 +103,5 @@ def first_contacts(found: Profile, contacts: Contacts) -> list[Advice]:
             f"ones do, on {many(pairs, 'pair')}, which cost rank {rank} {us(ticks)}, {part(ticks / found.working)}.",
             "Send one message along each pair before the clock starts, and a barrier after it.",
             share,
-        )
-    ]
-
-
-def short_messages(found: Profile) -> list[Advice]:
-    """Ranks most of whose time goes to the processor's part in short messages; said where nothing else is."""
-    counts: Counter[int] = Counter()
-    nbytes: Counter[int] = Counter()
-    for way, count in found.messages.items():
-        for rank in set(way):
-            counts[rank] += count
-            nbytes[rank] += found.nbytes[way]
-    ranks = [
-        rank
-        for rank, count in counts.items()
-        if count >= _SEVERAL
-        and nbytes[rank] <= _SHORT * count
-        and found.accounts[rank].overhead >= _MOSTLY * found.working
-    ]
-    if not ranks:
-        return []
-    most = max(ranks, key=lambda rank: (found.accounts[rank].overhead, -rank))
-    busy, count = found.accounts[most].overhead, counts[most]
-    size = many(round(nbytes[most] / count), "byte")
-    return [
-        Advice(
-            f"Rank {like(most, len(ranks) - 1)} spends {part(busy / found.working)} in sending and receiving, not in "
-            f"waits: {count} messages of {size} on the average, {us(busy / count)} of its processor for each.",
-            "Send fewer and larger messages: a short one takes its ranks about as long as one of some hundred bytes.",
-            busy / found.working,
         )
     ]
