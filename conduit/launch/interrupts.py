@@ -13,8 +13,6 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Protocol
 
-import trio
-
 from conduit.core import written
 from conduit.core.checked_call import CURRENT
 from conduit.launch import terminal
@@ -151,30 +149,13 @@ def insist(job: Interrupted) -> None:
             _end_process(number)
         endpoint = CURRENT.get()
         job.caught_by = None if endpoint is None else endpoint.rank
+        # The event loop is on its way to its end.  It closes the socket that wakes it before it tells Python so, and of
+        # a signal in between Python would say that it cannot write there.
+        signal.set_wakeup_fd(-1)
         _thread.start_new_thread(wait, ())  # by itself, as in `tried_again`
         handler(number, frame)
 
     signal.signal(signal.SIGINT, noted)
-    trio.lowlevel.add_instrument(_LetsGo(trio.lowlevel.current_root_task()))
-
-
-class _LetsGo(trio.abc.Instrument):
-    """Lets no signal wake an event loop whose last task has exited.
-
-    Trio closes the socket for that before it tells Python so, and of a signal that comes between the two Python says
-    that it cannot write there.  Its handler is called all the same.
-
-    Args:
-        root: the last task to exit.
-    """
-
-    def __init__(self, root: trio.lowlevel.Task | None) -> None:
-        self._root = root
-
-    def task_exited(self, task: trio.lowlevel.Task) -> None:
-        """Take note of the last one."""
-        if task is self._root:
-            signal.set_wakeup_fd(-1)
 
 
 def _where(worker: int) -> str:

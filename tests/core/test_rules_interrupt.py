@@ -211,7 +211,7 @@ def close(self):
         signal.set_wakeup_fd(self.old_wakeup_fd)
 
 async def main(ep):
-    pass
+    signal.raise_signal(signal.SIGINT)
 
 WakeupSocketpair.close = close
 try:
@@ -223,7 +223,7 @@ print(signal.set_wakeup_fd(-1))
 """
 
 
-def test_E8_an_interrupt_while_the_event_loop_of_a_job_is_closed_shows_nothing_and_is_not_lost():
+def test_E8_another_interrupt_while_the_event_loop_of_a_job_is_closed_shows_nothing():
     """Trio closes the socket that a signal would wake it by before it tells Python so."""
     done = subprocess.run([sys.executable, "-c", CLOSED], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("interrupted\n-1\n", "")
