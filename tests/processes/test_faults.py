@@ -348,8 +348,9 @@ def test_ctrl_c_while_a_process_waits_in_mpi_s_begin_ends_it(shell):
     for number in numbers.values():
         os.kill(int(number), signal.SIGINT)
     done = shell.end(process)
-    for left in set(SHARED.glob("ucx_shm_posix_*")) - before:  # by MPI, which was broken off before it could
-        left.unlink(missing_ok=True)
+    for made in ("ucx_shm_posix_*", "mpich_shm_*"):  # by MPI, which was broken off before it could
+        for left in set(SHARED.glob(made)) - before:
+            left.unlink(missing_ok=True)
     assert done.status != 0
     assert done.ended < until
 
