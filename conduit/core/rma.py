@@ -375,6 +375,11 @@ class Rma:
             self._target(call, self._ep.rank, then)
             if not self._native.barriers:
                 raise BadRequest(f"{call}: this network has no barriers of its own; look at ep.rma.barriers first")
+            if not isinstance(barrier, tuple) or len(barrier) != 2:
+                raise BadRequest(
+                    f"{call}: barrier={arguments.shown(barrier)} names no barrier; pass a tuple of two ints, the same "
+                    "on all ranks"
+                )
             lead, count = (arguments.integer(call, f"barrier[{i}]", each) for i, each in enumerate(barrier))
             return self._arrive(guard(self._ep, call), (lead, count), bool(marked), then)
         except BadRequest as error:

@@ -1,5 +1,6 @@
 """Barriers whose signals are native puts: late, in any legal order, and in parts."""
 
+import re
 import sys
 from collections import Counter
 
@@ -239,3 +240,14 @@ def test_a_rank_arrives_once_and_only_where_there_are_barriers(late):
     twice = r"\Arank 0 arrives at the barrier \(0, 5\) of the network, at which it is already; arrive again once `then`"
     with pytest.raises(conduit.ConduitError, match=twice):
         conduit.run(main, conduit=OWN, segment=64)
+
+
+@pytest.mark.parametrize("barrier", [5, None, (1, 2, 3), [0, 1]], ids=str)
+def test_a_barrier_is_named_by_two_integers(barrier):
+    async def main(ep):
+        await ep.attach()
+        await ep.rma.arrive(barrier, False, lambda _: None)
+
+    words = f"ep.rma.arrive: barrier={barrier} names no barrier; pass a tuple of two ints, the same on all ranks"
+    with pytest.raises(conduit.BadRequest, match=re.escape(words)):
+        conduit.run(main, ranks=1, conduit="t3e")
