@@ -8,8 +8,8 @@ import attrs
 
 from conduit.options import OneSidedOptions, option
 from conduit.sim import Kernel
-from conduit.sim.units import seconds
 from conduit.simnet import HostModel
+from conduits.globalmem import vendor
 from conduits.globalmem.model import Timing
 from conduits.globalmem.queues import QueueCosts
 from conduits.globalmem.unit import Calls
@@ -65,18 +65,8 @@ def calls() -> Calls:
 
 
 def library_costs() -> Mapping[str, float]:
-    """Return what a flush of the cache costs, and calls of MPI beside the native operation or message, seconds.
-
-    A fence: beside a quiet and a barrier.
-    """
-    call = c.ps(c.PUT)
-    fence = c.ps(c.MPI) - c.ps(c.GET_8) - call - calls().fence - c.ps(c.BARRIER)
-    two_sided = c.ps(c.TWO_SIDED)
-    return {
-        "mpi_get": seconds(call),
-        "mpi_put": seconds(call),
-        "mpi_send": seconds(two_sided),
-        "mpi_recv": seconds(two_sided),
-        "mpi_win_fence": seconds(fence),
-        "cache_flush": c.number(c.CACHE) / c.bytes_per_s(c.COPY_RATE),
-    }
+    """Return what calls of MPI and a flush of the cache cost, by name, seconds."""
+    return vendor.library_costs(
+        calls(), get=c.ps(c.GET_8), barrier=c.ps(c.BARRIER), get_and_fence=c.ps(c.MPI), two_sided=c.ps(c.TWO_SIDED),
+        flush=c.number(c.CACHE) / c.bytes_per_s(c.COPY_RATE),
+    )  # fmt: skip

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import attrs
 
+from conduit.contract import Constant
+from conduit.simnet.constants import ps
+
 
 @attrs.frozen(kw_only=True)
 class LayerCosts:
@@ -20,3 +23,9 @@ class LayerCosts:
     request: int
     reply: int
     receive: int
+
+    @classmethod
+    def of(cls, check: Constant, slot: Constant, build: Constant, unpack: Constant, dispatch: Constant) -> LayerCosts:
+        """Return what constants say."""
+        reply = ps(check) + ps(build)
+        return cls(request=reply + ps(slot), reply=reply, receive=ps(unpack) + ps(dispatch))

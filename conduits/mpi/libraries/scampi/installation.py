@@ -93,11 +93,7 @@ class Scampi(Installation):
     constants: ClassVar[tuple[Constant, ...]] = (*c.CONSTANTS, *sci.CONSTANTS)
 
     software: ClassVar[Software] = Software.of(c.CALL, c.TEST, c.MATCH, c.COMPLETE)
-    layer: ClassVar[LayerCosts] = LayerCosts(
-        request=c.ps(c.AM_CHECK) + c.ps(c.AM_SLOT) + c.ps(c.AM_BUILD),
-        reply=c.ps(c.AM_CHECK) + c.ps(c.AM_BUILD),
-        receive=c.ps(c.AM_UNPACK) + c.ps(c.AM_DISPATCH),
-    )
+    layer: ClassVar[LayerCosts] = LayerCosts.of(c.AM_CHECK, c.AM_SLOT, c.AM_BUILD, c.AM_UNPACK, c.AM_DISPATCH)
 
     options: ScampiOptions
 

@@ -1,0 +1,34 @@
+"""What calls of a vendor's MPI and a flush of the cache take on such a machine, for layers that stand for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from conduit.sim.units import seconds
+from conduits.globalmem.unit import Calls
+
+
+def library_costs(
+    calls: Calls, *, get: int, barrier: int, get_and_fence: int, two_sided: int, flush: float
+) -> Mapping[str, float]:
+    """Return what calls of MPI cost beside the native operation or message, and a flush, by name, seconds.
+
+    A fence: beside a quiet and a barrier.
+
+    Args:
+        calls: what the machine's own calls cost; one of MPI's adds as much as a put's.
+        get: an isolated get of 8 bytes, picoseconds.
+        barrier: picoseconds.
+        get_and_fence: a get of MPI's and a fence, picoseconds.
+        two_sided: what a send and a receive add each, picoseconds.
+        flush: of the cache, seconds.
+    """
+    fence = get_and_fence - get - calls.put - calls.fence - barrier
+    return {
+        "mpi_get": seconds(calls.put),
+        "mpi_put": seconds(calls.put),
+        "mpi_send": seconds(two_sided),
+        "mpi_recv": seconds(two_sided),
+        "mpi_win_fence": seconds(fence),
+        "cache_flush": flush,
+    }
