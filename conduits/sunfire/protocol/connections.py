@@ -16,64 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Protocol
 
 import attrs
 
-from conduit.sim import Flat, Store
-from conduit.sim.memory import Buffer
+from conduit.sim import Flat
 from conduit.simnet.chain import Act, Done
 from conduits.rsm import Controller, ExportSegment, Permission
 from conduits.sunfire.constants import SERVICE_PS
 from conduits.sunfire.machine import SunfireCluster
 from conduits.sunfire.protocol.layout import PostboxLayout
-from conduits.sunfire.protocol.line_memory import LineMemory
+from conduits.sunfire.protocol.local_memory import AreaReader, LocalArea, LocalPair
 from conduits.sunfire.protocol.peers import BarrierImport, RemoteArea, SunfirePeer
 from conduits.sunfire.protocol.pool import BlockPool
-
-
-class Queue(Protocol):
-    """A queue of postboxes."""
-
-    def land(self, data: Buffer) -> None:
-        """Look at lines that have landed."""
-
-
-class AreaReader(Protocol):
-    """A rank that has queues in areas of its host."""
-
-    def make_inbox(self, source: int, memory: Store) -> Queue:
-        """Return this rank's queue in the area of rank `source`, in which lines have landed for the first time."""
-
-
-class LocalArea:
-    """An area on this host, as its receivers see it.
-
-    Args:
-        writer: the rank that writes it.
-        memory: its memory.
-        layout: of areas.
-        readers: the host's ranks by their place there.
-    """
-
-    __slots__ = ("_memory", "_pool_at", "_queue_bytes", "_queues", "_readers", "_writer")
-
-    def __init__(self, writer: int, memory: Store, layout: PostboxLayout, readers: Mapping[int, AreaReader]) -> None:
-        self._writer = writer
-        self._memory = memory
-        self._readers = readers
-        self._queue_bytes = layout.queue_bytes
-        self._pool_at = layout.pool_at
-        self._queues: dict[int, Queue] = {}
-
-    def landed(self, offset: int, data: Buffer) -> None:
-        """Lines have landed: tell the rank whose queue it is; blocks of the pool concern none yet."""
-        if offset < self._pool_at:
-            place = offset // self._queue_bytes
-            queue = self._queues.get(place)
-            if queue is None:
-                queue = self._queues[place] = self._readers[place].make_inbox(self._writer, self._memory)
-            queue.land(data)
 
 
 class HostService:
@@ -106,10 +60,9 @@ class HostService:
         cpu, kernel = self._controller.provider.cpu, self._controller.provider.kernel
         cpu.charge(SERVICE_PS)
         layout = self._layout
-        memory = LineMemory(layout.area_bytes, layout.pool_at)
-        made = self.areas[writer] = self._controller.export_create(layout.area_bytes, memory)
+        area = LocalArea(writer, layout, self._readers)
+        made = self.areas[writer] = self._controller.export_create(layout.area_bytes, area)
         made.publish(number, {host: Permission.READ_WRITE})
-        made.landing = LocalArea(writer, memory, layout, self._readers).landed
         kernel.at(cpu.free, done, cpu.free)
 
 
@@ -171,14 +124,11 @@ class Connections:
             exported = self._controller.export_create(self._config.layout.segment_bytes(memory.nbytes), memory)
             exported.publish(self._rank)
 
-    def export_pair(self, peer: SunfirePeer) -> ExportSegment:
-        """Set aside memory for a peer's acknowledgements and replies, which it alone writes."""
-        layout = self._config.layout
-        memory = LineMemory(layout.pair_bytes, layout.reply_block_at(0))
-        exported = self._controller.export_create(layout.pair_bytes, memory)
+    def export_pair(self, peer: SunfirePeer, pair: LocalPair) -> None:
+        """Let a peer write its acknowledgements and replies into `pair`; it alone does."""
+        exported = self._controller.export_create(self._config.layout.pair_bytes, pair)
         exported.publish(self._pair_number(self._rank, peer.rank), {peer.host: Permission.READ_WRITE})
-        peer.pair = exported.memory
-        return exported
+        peer.pair = pair
 
     def import_pair(self, peer: SunfirePeer) -> BarrierImport:
         """Import a peer's memory for acknowledgements and replies, at its first request."""

@@ -26,7 +26,7 @@ class DirectedTransport(SunfireTransport):
 
     def take(self) -> Message | None:
         """Look at queues until the turn of one that has a message, and take that."""
-        if self._ready and not self.work_due:
+        if self.ready and not self.work_due:
             poll_ps = sum(transport.miss_ps for transport in self.port.transports)
             self.cpu.free += self._misses(self.cpu.free // poll_ps) * poll_ps
         return super().take()
@@ -40,7 +40,7 @@ class DirectedTransport(SunfireTransport):
 
     def _misses(self, turn: int) -> int:
         """Return how many polls from number `turn` on miss before the one that finds the next message."""
-        inbox = self._ready[0]
+        inbox = self.ready[0]
         named = {rank for wait in self.port.waits() for rank in wait.ranks}
         queues = [*self._requests.values(), *self._replies.values()]
         waited = [each is inbox for each in queues if each.peer.rank in named]

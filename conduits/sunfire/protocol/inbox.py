@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from conduit.contract import Buffer, Message, Unhandled
-from conduit.sim import Store
 from conduit.simnet import header
 from conduits.sunfire import wire
+from conduits.sunfire.protocol.lines import line_at, put_lines
 from conduits.sunfire.protocol.peers import SunfirePeer
 from conduits.sunfire.protocol.postbox_writer import Stores
 from conduits.sunfire.wire import LINE, SINGLE, Fields, fields_of
@@ -21,61 +22,66 @@ _HALF = 1 << 31
 _ACKS = [bytes([use]).ljust(LINE, b"\0") for use in range(256)]
 
 
-class Inbox:
-    """The reader's end of a queue of postboxes in this host's memory.
-
-    Args:
-        memory: of the segment.
-        base: where the queue begins in it.
-        size: its postboxes.
-        peer: the writer.
-        is_reply: whether it is a queue of replies.
-        ready: the reader's queues with a whole message: it joins them with one.
-        notify: called when it has.
-        came_again: called as `came_again(inbox, number)` when a postbox has been written again that was taken.
+class QueueReader(Protocol):
+    """The rank that reads queues of postboxes.
 
     Attributes:
+        ready: its queues with a whole message, in turn.
+        notify: called when one has joined them.
+    """
+
+    ready: deque[Inbox]
+    notify: Callable[[], object]
+
+    def came_again(self, inbox: Inbox, number: int) -> None:
+        """A postbox has been written again that was taken."""
+
+
+class Inbox:
+    """A queue of postboxes in this host's memory, as its reader sees it.
+
+    Args:
+        size: its postboxes.
+        peer: the writer.
+        reader: whose it is.
+        is_reply: whether it is a queue of replies.
+
+    Attributes:
+        lines: its postboxes, as far as they were written.
         head: number of the first postbox that was not taken.
         landed: number of the first postbox of which it is not known that it has landed.
     """
 
     __slots__ = (
-        "_came_again", "_furthest", "_head_fields", "_is_ready", "_memory", "_notify", "_ready", "base", "head",
-        "is_reply", "landed", "peer", "size",
+        "_furthest", "_head_fields", "_is_ready", "_reader", "_size", "head", "is_reply", "landed", "lines", "peer",
     )  # fmt: skip
 
-    def __init__(
-        self,
-        memory: Store,
-        base: int,
-        size: int,
-        peer: SunfirePeer,
-        ready: deque[Inbox],
-        notify: Callable[[], object],
-        came_again: Callable[[Inbox, int], object],
-        *,
-        is_reply: bool,
-    ) -> None:
-        self._memory = memory
-        self.base = base
-        self.size = size
+    def __init__(self, size: int, peer: SunfirePeer, reader: QueueReader, *, is_reply: bool) -> None:
+        self._size = size
         self.peer = peer
-        self._ready = ready
-        self._notify = notify
-        self._came_again = came_again
+        self._reader = reader
         self.is_reply = is_reply
+        self.lines: list[bytes] = []
         self.head = self.landed = 0
-        self._is_ready = False  # whether it is in `ready`
+        self._is_ready = False  # whether it is in `reader.ready`
         self._head_fields = _NOTHING  # of the head postbox, once it has landed
         self._furthest = 0  # behind the last that has landed, ahead of others perhaps
 
-    def land(self, data: Buffer) -> None:
-        """Look at lines that have landed."""
-        if len(data) > LINE:
-            for at in range(0, len(data), LINE):
-                self.land(data[at : at + LINE])
-            return
-        fields = fields_of(data)
+    def land_run(self, index: int, data: Buffer) -> None:
+        """Take lines that land from place `index` on."""
+        for place, line in enumerate(put_lines(self.lines, index, data), index):
+            self.land(place, line)
+
+    def land(self, index: int, line: bytes) -> None:
+        """Take a line that lands at place `index`, and look at it."""
+        lines = self.lines
+        if index == len(lines):
+            lines.append(line)
+        elif index < len(lines):
+            lines[index] = line
+        else:
+            put_lines(lines, index, line)
+        fields = fields_of(line)
         landed = self.landed
         if fields[3] != landed & _SEQUENCE:
             if fields[0]:
@@ -91,8 +97,9 @@ class Inbox:
         elif self._is_ready or not self.complete():
             return
         self._is_ready = True
-        self._ready.append(self)
-        self._notify()
+        reader = self._reader
+        reader.ready.append(self)
+        reader.notify()
 
     def _land_out_of_turn(self, number: int) -> None:
         """Take note of a postbox that has landed before one in front of it, or once more."""
@@ -100,7 +107,7 @@ class Inbox:
         if ahead > 0:
             self._furthest = max(self._furthest, self.landed + ahead + 1)
         elif self.landed + ahead < self.head:
-            self._came_again(self, self.landed + ahead)
+            self._reader.came_again(self, self.landed + ahead)
 
     def _advance(self) -> None:
         """Go on over postboxes that have landed before those in front of them."""
@@ -124,8 +131,8 @@ class Inbox:
     def take(self) -> tuple[Message, int, Sequence[int]]:
         """Return the message at the head, which is complete: message, form, blocks.
 
-        It comes out of `ready`, and joins it again, as the last, if there is another one.  The slot of the message is
-        the number of its first postbox and how many it has.
+        Its queue comes out of `reader.ready`, and joins it again, as the last, if there is another one.  The slot of
+        the message is the number of its first postbox and how many it has.
         """
         head = self.head
         _, form, count, _, word, nbytes, offset, data = self._head_fields
@@ -134,7 +141,7 @@ class Inbox:
             self._head_fields = fields_of(self._read(after))
             self._is_ready = self.complete()
             if self._is_ready:
-                self._ready.append(self)
+                self._reader.ready.append(self)
         else:
             self._head_fields = _NOTHING
             self._is_ready = False
@@ -149,7 +156,7 @@ class Inbox:
         return message, form, blocks
 
     def _read(self, number: int) -> bytes:
-        return self._memory.read(self.base + number % self.size * LINE, LINE)
+        return line_at(self.lines, number % self._size)
 
 
 def acknowledgement(postbox: int, queue: int) -> tuple[int, bytes]:

@@ -37,6 +37,15 @@ class PostboxLayout:
         pool: how a pool is cut.
         receivers: ranks on a host, at most.
         page: segments are multiples of it.
+        largest: postboxes of the largest message.
+        queue_bytes: size of a request queue.
+        queues_at: where each receiver's queue begins in an area.
+        pool_at: where the pool begins there.
+        area_bytes: size of an area.
+        replies_at: where the reply postboxes begin in a pair.
+        reply_postboxes: postboxes of a reply queue.
+        reply_blocks_at: where the reply blocks begin in a pair.
+        pair_bytes: size of a pair.
     """
 
     short_limit: int
@@ -46,49 +55,61 @@ class PostboxLayout:
     pool: BlockPoolShape
     receivers: int
     page: int
+    largest: int = attrs.field(init=False)
+    queue_bytes: int = attrs.field(init=False)
+    queues_at: tuple[int, ...] = attrs.field(init=False)
+    pool_at: int = attrs.field(init=False)
+    area_bytes: int = attrs.field(init=False)
+    replies_at: int = attrs.field(init=False)
+    reply_postboxes: int = attrs.field(init=False)
+    reply_blocks_at: int = attrs.field(init=False)
+    pair_bytes: int = attrs.field(init=False)
 
-    @property
-    def largest(self) -> int:
-        """Postboxes of the largest message."""
+    # What follows from the options, once: every pair of ranks holds some of it, which so is the same objects.
+
+    @largest.default
+    def _largest(self) -> int:
         return wire.count(header.MAX_SIZE + max(self.short_limit, 2 * LINE))
 
-    @property
-    def queue_bytes(self) -> int:
-        """Size of a request queue."""
+    @queue_bytes.default
+    def _queue_bytes(self) -> int:
         return self.postboxes * LINE
 
-    @property
-    def pool_at(self) -> int:
-        """Where the pool begins in an area."""
+    @queues_at.default
+    def _queues_at(self) -> tuple[int, ...]:
+        return tuple(place * self.queue_bytes for place in range(self.receivers))
+
+    @pool_at.default
+    def _pool_at(self) -> int:
         return self.receivers * self.queue_bytes
 
-    @property
-    def area_bytes(self) -> int:
-        """Size of an area."""
+    @area_bytes.default
+    def _area_bytes(self) -> int:
         return self._pages(self.pool_at + self.pool.nbytes)
+
+    @replies_at.default
+    def _replies_at(self) -> int:
+        return self.queue_bytes
+
+    @reply_postboxes.default
+    def _reply_postboxes(self) -> int:
+        return self.outstanding * self.largest
+
+    @reply_blocks_at.default
+    def _reply_blocks_at(self) -> int:
+        return self.replies_at + self.reply_postboxes * LINE
+
+    @pair_bytes.default
+    def _pair_bytes(self) -> int:
+        return self._pages(self.reply_block_at(self.outstanding))
 
     def block_at(self, block: int) -> int:
         """Return where a block begins in its area."""
         return self.pool_at + self.pool.address(block)
 
-    @property
-    def replies_at(self) -> int:
-        """Where the reply postboxes begin in a pair."""
-        return self.queue_bytes
-
-    @property
-    def reply_postboxes(self) -> int:
-        """Postboxes of a reply queue."""
-        return self.outstanding * self.largest
-
     def reply_block_at(self, region: int) -> int:
         """Return where a region of reply blocks begins in a pair."""
-        return self.replies_at + self.reply_postboxes * LINE + region * self.max_medium
-
-    @property
-    def pair_bytes(self) -> int:
-        """Size of a pair."""
-        return self._pages(self.reply_block_at(self.outstanding))
+        return self.reply_blocks_at + region * self.max_medium
 
     def segment_bytes(self, nbytes: int) -> int:
         """Return the size as which a rank's own segment is exported."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
+from typing import Any, Protocol
 
-from conduit.sim import Store
 from conduits.rsm import ImportSegment, RsmBarrier
 from conduits.sunfire.protocol.layout import PostboxLayout
 from conduits.sunfire.protocol.pool import BlockPool, Grant
@@ -49,6 +48,19 @@ class RemoteArea:
         self.remote: BarrierImport | None = None
         self.pool = pool
         self.peers: list[SunfirePeer] = []
+
+
+class PairMemory(Protocol):
+    """The memory of a pair at its requester, which is a `local_memory.LocalPair`.
+
+    Attributes:
+        acknowledgements: its first lines, as far as they were written.
+    """
+
+    acknowledgements: list[bytes]
+
+    def read(self, address: int, nbytes: int, /) -> bytes:
+        """Return a copy of `nbytes` from `address`."""
 
 
 class SunfirePeer:
@@ -103,7 +115,7 @@ class SunfirePeer:
         self.room = layout.postboxes
         self.requests: PostboxWriter | None = None
         self.area = area
-        self.pair: Store | None = None
+        self.pair: PairMemory | None = None
         self.acknowledged = 0
         self.longer: deque[tuple[int, int, Grant | None]] = deque()
         self.remote_pair: BarrierImport | None = None

@@ -190,7 +190,7 @@ class Sends:
             transport.counts["sunfire_areas"] += 1
         area.peers.append(peer)
         assert area.remote is not None
-        peer.requests = PostboxWriter(peer.place * layout.queue_bytes, layout.postboxes, keep=transport.may_fail)
+        peer.requests = PostboxWriter(layout.queues_at[peer.place], layout.postboxes, keep=transport.may_fail)
         peer.requests.mapping = area.remote.mapping
         yield sleep_until(transport.kernel, transport.cpu.free)  # what was published can be connected to from then on
 

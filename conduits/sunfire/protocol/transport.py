@@ -11,13 +11,11 @@ Source: SIS 3, Q IV.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from conduit.contract import Buffer, Message, Unhandled
+from conduit.contract import Message, Unhandled
 from conduit.errors import NetworkError
-from conduit.sim import Store
 from conduit.simnet import SimulatedPort
 from conduit.simnet.chain import Steps
 from conduit.simnet.tending import TransportWithWork
@@ -28,11 +26,13 @@ from conduits.sunfire.constants import RECEIVE_PS, REPLY_PS, REQUEST_PS
 from conduits.sunfire.driver import CESR_PS, SunfireProcess
 from conduits.sunfire.protocol.connections import Connections, SunfireConfig
 from conduits.sunfire.protocol.inbox import Inbox
+from conduits.sunfire.protocol.lines import line_at
+from conduits.sunfire.protocol.local_memory import LocalPair
 from conduits.sunfire.protocol.payloads import Payloads
 from conduits.sunfire.protocol.peers import RemoteArea, SunfirePeer
 from conduits.sunfire.protocol.repair import StoreRepair
 from conduits.sunfire.protocol.sends import Sends
-from conduits.sunfire.wire import LINE, ack_byte
+from conduits.sunfire.wire import ack_byte
 
 COUNTS = (
     "sunfire_connections",  # queues that a poll looks at
@@ -68,8 +68,9 @@ class SunfireTransport(TransportWithWork):
         self.counts = dict.fromkeys(COUNTS, 0)
         self._requests: dict[int, Inbox] = {}
         self._replies: dict[int, Inbox] = {}
-        self._ready: deque[Inbox] = deque()
-        self._short = False
+        self.ready: deque[Inbox] = deque()
+        self.notify: Callable[[], object] = port.notify
+        self.short = False
         self.may_fail = process.fabric.may_fail
         self.connections = Connections(port.rank, controller, config, keep=self.may_fail)
         self.peers = self.connections.peers
@@ -87,12 +88,8 @@ class SunfireTransport(TransportWithWork):
 
     def export_pair(self, peer: SunfirePeer) -> None:
         """Set aside memory for a peer's acknowledgements and replies, before the first request to it."""
-        exported, layout = self.connections.export_pair(peer), self.layout
-        inbox = self._replies[peer.rank] = Inbox(
-            exported.memory, layout.replies_at, layout.reply_postboxes, peer, self._ready, self.port.notify,
-            self._came_again, is_reply=True,
-        )  # fmt: skip
-        exported.landing = partial(self._pair_landed, inbox, layout.reply_block_at(0))
+        replies = self._replies[peer.rank] = Inbox(self.layout.reply_postboxes, peer, self, is_reply=True)
+        self.connections.export_pair(peer, LocalPair(self, replies, self.layout))
         self._new_queue()
 
     def _new_queue(self) -> None:
@@ -114,7 +111,7 @@ class SunfireTransport(TransportWithWork):
         if peer.room < self._largest or pool.free_bytes - pool.reserved < self._medium:
             self.reclaim(peer.area)
             if peer.room < self._largest or pool.free_bytes - pool.reserved < self._medium:
-                self._short = True
+                self.short = True
                 return None
         pool.reserved += self._medium
         peer.credits -= 1
@@ -149,14 +146,14 @@ class SunfireTransport(TransportWithWork):
         queue, pair, first = self.layout.postboxes, peer.pair, peer.acknowledged
         assert pair is not None
         for number in range(first, first + count):
-            if pair.read(number % queue * LINE, 1)[0] != ack_byte(number, queue):
+            if line_at(pair.acknowledgements, number % queue)[0] != ack_byte(number, queue):
                 return False
         return True
 
     def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
         """Send with what `acquire` has set aside."""
         self.cpu.free += REQUEST_PS
-        if self._short:
+        if self.short:
             self.freed()
         self.sent += 1
         try:
@@ -167,8 +164,8 @@ class SunfireTransport(TransportWithWork):
 
     def freed(self) -> None:
         """Postboxes or blocks are free: let a task that waits for them look again."""
-        if self._short:
-            self._short = False
+        if self.short:
+            self.short = False
             self.port.notify()
 
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
@@ -179,24 +176,13 @@ class SunfireTransport(TransportWithWork):
 
     # -- arrivals ------------------------------------------------------------------------------
 
-    def make_inbox(self, source: int, memory: Store) -> Inbox:
+    def make_inbox(self, source: int) -> Inbox:
         """Return this rank's queue in the area of rank `source`."""
-        layout, peer = self.layout, self.connections.peer(source)
-        base = (self.rank - self.config.cluster.first[self.port.host]) * layout.queue_bytes
-        inbox = self._requests[source] = Inbox(
-            memory, base, layout.postboxes, peer, self._ready, self.port.notify, self._came_again, is_reply=False
-        )
+        peer = self.connections.peer(source)
+        inbox = self._requests[source] = Inbox(self.layout.postboxes, peer, self, is_reply=False)
         return inbox
 
-    def _pair_landed(self, inbox: Inbox, end: int, offset: int, data: Buffer) -> None:
-        """Lines of a peer have landed in its pair: acknowledgements, reply postboxes up to `end`, reply blocks."""
-        if offset < inbox.base:
-            if self._short:
-                self.freed()
-        elif offset < end:
-            inbox.land(data)
-
-    def _came_again(self, inbox: Inbox, number: int) -> None:
+    def came_again(self, inbox: Inbox, number: int) -> None:
         """A postbox has been written again that had been emptied: acknowledge it once more, if it is a request's."""
         self.counts["sunfire_old_postboxes"] += 1
         if not inbox.is_reply:
@@ -229,9 +215,9 @@ class SunfireTransport(TransportWithWork):
         """Repair what may be lost; else decode the message of the next queue that has one; queues take turns."""
         if self.work_due:
             return self.begin_work()
-        if not self._ready:
+        if not self.ready:
             return None
-        inbox = self._ready.popleft()
+        inbox = self.ready.popleft()
         message, form, blocks = inbox.take()
         self.cpu.free += RECEIVE_PS
         peer = inbox.peer
