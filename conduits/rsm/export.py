@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
@@ -53,7 +52,7 @@ class ExportSegment:
         self._rights: Rights = None
         self._since = 0
         self._posted = 0
-        self._waiting: deque[Callable[[int], object]] = deque()
+        self._waiting: tuple[Callable[[int], object], ...] = ()
         self.nbytes = backing.nbytes
         backing.signalled = self._signalled
 
@@ -172,12 +171,14 @@ class ExportSegment:
             self._posted -= 1
             self._kernel.at(self._controller.provider.cpu.free, self._woken, then)
         else:
-            self._waiting.append(then)
+            self._waiting += (then,)
 
     def _signalled(self) -> None:
         """A signal has arrived, in the event in which the kernel of this host has seen it."""
         if self._waiting:
-            self._woken(self._waiting.popleft())
+            first, *rest = self._waiting
+            self._waiting = tuple(rest)
+            self._woken(first)
         else:
             self._posted += 1
 

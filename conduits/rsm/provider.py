@@ -113,6 +113,8 @@ class Mapped(Protocol):
 class ImportWindow(ABC):
     """An imported segment as its provider sees it.  Offsets and sizes have been checked."""
 
+    __slots__ = ()
+
     nbytes: int
 
     @abstractmethod

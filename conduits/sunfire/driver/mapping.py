@@ -17,7 +17,7 @@ after a fence.  That spares an event each.  In weak ordering, and where parts ma
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Protocol, TypeAlias
 
 from conduit.sim import Kernel
@@ -41,6 +41,8 @@ Loaded: TypeAlias = Callable[[bytes, int, int], object]
 Landing: TypeAlias = Callable[[], object]
 
 _INSIDE = LINE - 1
+_NOWHERE = range(0)
+_land = TableEntry.land  # not bound, since every store needs it
 
 
 class MappingProcess(Protocol):
@@ -50,44 +52,50 @@ class MappingProcess(Protocol):
         kernel: the job's time.
         host: where it runs.
         fabric: the cluster.
+        apart: whether lines of a run land by themselves: in weak ordering, and where parts may fail.
         announced: landings of stores whose bytes land with the next one.
     """
 
     kernel: Kernel
     host: int
     fabric: FireLinkFabric
+    apart: bool
     announced: list[Landing]
+
+
+@lru_cache
+def _starts(nbytes: int) -> range:
+    """Return where lines begin in so much memory; the same object for all mappings of that size."""
+    return range(0, nbytes - _INSIDE, LINE)
 
 
 class StoreMapping:
     """An imported segment that user code stores to.
 
+    There is one for every pair of processes: what it has in common with the others of its process it asks that for.
+
     Attributes:
         entry: the memory.
         channel: the way there.
-        nbytes: its size.
         permission: READ and WRITE, as it was imported.
         alive: whether it has not been unmapped.
     """
 
-    __slots__ = (
-        "_apart", "_host", "_kernel", "_land", "_lines", "_process", "alive", "channel", "entry", "nbytes",
-        "permission",
-    )  # fmt: skip
+    __slots__ = ("_lines", "_process", "alive", "channel", "entry", "permission")
 
     def __init__(self, process: MappingProcess, entry: TableEntry, channel: StoreChannel, permission: int) -> None:
         self._process = process
-        self._kernel = process.kernel
-        self._host = process.host
-        self._apart = process.fabric.weak or process.fabric.may_fail
         # Where a line may be stored; a line and no other run is stored again and again, and has to be quick.
-        self._lines = range(0, entry.nbytes - _INSIDE, LINE) if permission & WRITE else range(0)
-        self._land = entry.land  # made once, since every store needs it
+        self._lines = _starts(entry.nbytes) if permission & WRITE else _NOWHERE
         self.entry = entry
         self.channel = channel
-        self.nbytes = entry.nbytes
         self.permission = permission
         self.alive = True
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the segment."""
+        return self.entry.nbytes
 
     def store(self, offset: int, data: Buffer, issued: Then, announced: bool = False) -> int:
         """Store a run of lines (posted).
@@ -110,16 +118,17 @@ class StoreMapping:
             PermDenied: imported for reading only.
             SegmentNotMapped: it was unmapped.
         """
-        if self._apart or len(data) != LINE:
+        process = self._process
+        if process.apart or len(data) != LINE:
             return self._store_run(offset, data, issued, announced)
         if offset not in self._lines:
             self._refuse("store", offset, LINE, WRITE)
-        if self._host not in self.entry.writers:
+        entry = self.entry
+        if process.host not in entry.writers:
             return self._store_refused(LINE, announced)
         end = self.channel.issue_line()
-        process = self._process
         if end and not announced and not process.announced:
-            self._kernel.call(end + LANDING_PS, partial(self._land, offset, data))
+            process.kernel.call(end + LANDING_PS, partial(_land, entry, offset, data))
             return end
         return self._post(end, offset, data, issued, announced)
 
@@ -128,17 +137,17 @@ class StoreMapping:
         size = len(data)
         if offset not in self._lines or size & _INSIDE or not 0 < size <= self.nbytes - offset:
             self._refuse("store", offset, size, WRITE)
-        if self._host not in self.entry.writers:
+        if self._process.host not in self.entry.writers:
             return self._store_refused(size, announced)
         end = self.channel.issue(size >> 6)
-        if self._apart:
+        if self._process.apart:
             return self._store_apart(end, offset, data, issued)
         return self._post(end, offset, data, issued, announced)
 
     def _post(self, end: int, offset: int, data: Buffer, issued: Then, announced: bool) -> int:
         """Let a run land, with what it announces, or with what announces it; `end` is of its issue."""
         process = self._process
-        land: Landing = partial(self._land, offset, data)
+        land: Landing = partial(_land, self.entry, offset, data)
         if announced:
             process.announced.append(land)
             return end or self.channel.follow(len(data) >> 6, issued, self._settle)
@@ -147,13 +156,13 @@ class StoreMapping:
             process.announced = []
         if not end:
             return self.channel.follow(len(data) >> 6, issued, partial(self._land_late, land))
-        self._kernel.call(end + LANDING_PS, land)
+        process.kernel.call(end + LANDING_PS, land)
         return end
 
     def close(self) -> None:
         """Refuse stores and loads from now on."""
         self.alive = False
-        self._lines = range(0)
+        self._lines = _NOWHERE
 
     def fence(self, then: Fenced) -> int:
         """Wait until all that this process has stored to that host is in its memory, or known to be lost.
@@ -194,7 +203,7 @@ class StoreMapping:
         process, end = self._process, self.channel.refuse(size >> 6)
         if not announced:
             for land in process.announced:
-                self._kernel.call(end + LANDING_PS, land)
+                process.kernel.call(end + LANDING_PS, land)
             process.announced = []
         return end
 
@@ -203,7 +212,7 @@ class StoreMapping:
 
     def _land_late(self, land: Landing, run: Flight | Stopped) -> None:
         """It is known now when a run lands that had to wait."""
-        arrival, kernel = run.arrival, self._kernel
+        arrival, kernel = run.arrival, self._process.kernel
         kernel.call(arrival if arrival > kernel.now else kernel.now, land)
         self.channel.settle(arrival)
 
@@ -220,12 +229,13 @@ class StoreMapping:
             last = self._spread(run.arrival, offset, data)
             self.channel.settle(last)
         else:
-            self._kernel.at(max(run.arrival, self._kernel.now), self._land_survivors, offset, data, run)
+            kernel = self._process.kernel
+            kernel.at(max(run.arrival, kernel.now), self._land_survivors, offset, data, run)
 
     def _land_survivors(self, offset: int, data: Buffer, flight: Flight) -> None:
         """Land the lines that were not lost; the others come to light later."""
         lost, view, start = flight.lost(), memoryview(data), 0
-        now = last = self._kernel.now
+        now = last = self._process.kernel.now
         for line in [*lost, flight.lines]:
             if line > start:
                 part = view[start * LINE : line * LINE]
@@ -235,7 +245,7 @@ class StoreMapping:
 
     def _spread(self, arrival: int, offset: int, data: Buffer) -> int:
         """Land a run at `arrival`, in weak ordering line by line and later; return when the last one does."""
-        fabric, kernel, land = self._process.fabric, self._kernel, self.entry.land
+        fabric, kernel, land = self._process.fabric, self._process.kernel, self.entry.land
         if not fabric.weak:  # one event for all of it, which may be this one
             if arrival > kernel.now:
                 kernel.at(arrival, land, offset, data)

@@ -69,6 +69,7 @@ class SunfireProcess(RsmProvider):
 
     Attributes:
         processor: the CPU as the NIs know it; `processor.cesr` is its error register.
+        apart: whether lines of a run land by themselves.
         announced: stores whose bytes land with the next one (see `mapping`).
     """
 
@@ -80,6 +81,7 @@ class SunfireProcess(RsmProvider):
         self.processor = fabric.processor(host, index)
         if host not in fabric.interrupts:
             HostKernel(fabric, host)
+        self.apart = fabric.weak or fabric.may_fail
         self.announced: list[Landing] = []
         self._exported = 0
 

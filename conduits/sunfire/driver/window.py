@@ -75,14 +75,23 @@ class SunfireWindow(ImportWindow):
         channel: the way there.
     """
 
+    __slots__ = ("_channel", "_entry", "_mapping", "_number", "_own", "_process", "nbytes")
+
     def __init__(self, process: WindowProcess, entry: TableEntry, channel: StoreChannel) -> None:
         self.nbytes = entry.nbytes
         self._process = process
         self._entry = entry
         self._channel = channel
         self._number = entry.number
-        self._inner = StoreMapping(process, entry, channel, READ | WRITE)
+        self._own: StoreMapping | None = None
         self._mapping: StoreMapping | None = None
+
+    @property
+    def _inner(self) -> StoreMapping:
+        """What puts and gets go through, whatever user code has mapped; who only maps has none."""
+        if self._own is None:
+            self._own = StoreMapping(self._process, self._entry, self._channel, READ | WRITE)
+        return self._own
 
     def map(self, permission: Permission) -> StoreMapping:
         """Return a mapping for user code."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Container, Mapping
+from functools import lru_cache
 from typing import Protocol
 
 from conduit.sim.memory import Buffer, Store
@@ -35,6 +36,12 @@ class HostCpu(Protocol):
 
     host: int
     index: int
+
+
+@lru_cache
+def _hosts(named: tuple[int, ...]) -> frozenset[int]:
+    """Return a set of hosts, the same object for all entries that let the same ones do something."""
+    return frozenset(named)
 
 
 class TableEntry:
@@ -81,8 +88,8 @@ class TableEntry:
         if rights is None:
             self.readers = self.writers = _ALL
         else:
-            self.readers = frozenset(host for host, right in rights.items() if right & READ)
-            self.writers = frozenset(host for host, right in rights.items() if right & WRITE)
+            self.readers = _hosts(tuple(host for host, right in rights.items() if right & READ))
+            self.writers = _hosts(tuple(host for host, right in rights.items() if right & WRITE))
 
     def lets_read(self, host: int) -> bool:
         """Return whether a host may read it."""

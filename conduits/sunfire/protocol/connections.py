@@ -15,7 +15,8 @@ Source: SIS 3.1 and 3.3; which ids there are is ours.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
+from types import MappingProxyType
 
 import attrs
 
@@ -28,6 +29,12 @@ from conduits.sunfire.protocol.layout import PostboxLayout
 from conduits.sunfire.protocol.local_memory import AreaReader, LocalArea, LocalPair
 from conduits.sunfire.protocol.peers import BarrierImport, RemoteArea, SunfirePeer
 from conduits.sunfire.protocol.pool import BlockPool
+
+
+@cache
+def _written_by(host: int) -> Mapping[int, Permission]:
+    """Return the rights of memory that one host writes, the same object for all such memory."""
+    return MappingProxyType({host: Permission.READ_WRITE})
 
 
 class HostService:
@@ -62,7 +69,7 @@ class HostService:
         layout = self._layout
         area = LocalArea(writer, layout, self._readers)
         made = self.areas[writer] = self._controller.export_create(layout.area_bytes, area)
-        made.publish(number, {host: Permission.READ_WRITE})
+        made.publish(number, _written_by(host))
         kernel.at(cpu.free, done, cpu.free)
 
 
@@ -127,7 +134,7 @@ class Connections:
     def export_pair(self, peer: SunfirePeer, pair: LocalPair) -> None:
         """Let a peer write its acknowledgements and replies into `pair`; it alone does."""
         exported = self._controller.export_create(self._config.layout.pair_bytes, pair)
-        exported.publish(self._pair_number(self._rank, peer.rank), {peer.host: Permission.READ_WRITE})
+        exported.publish(self._pair_number(self._rank, peer.rank), _written_by(peer.host))
         peer.pair = pair
 
     def import_pair(self, peer: SunfirePeer) -> BarrierImport:
