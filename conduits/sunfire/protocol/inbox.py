@@ -132,7 +132,7 @@ class Inbox:
         """Return the message at the head, which is complete: message, form, blocks.
 
         Its queue comes out of `reader.ready`, and joins it again, as the last, if there is another one.  The slot of
-        the message is the number of its first postbox and how many it has.
+        the message is the writer, the number of its first postbox and how many it has.
         """
         head = self.head
         _, form, count, _, word, nbytes, offset, data = self._head_fields
@@ -148,11 +148,11 @@ class Inbox:
         end = (word & _COUNT) >> 9
         if count == 1 and not form and end + nbytes <= SINGLE:  # nearly always: all of it is in this postbox
             payload = data[end : end + nbytes]
-            message = Message(word & _WORD, data[:end], payload, offset, nbytes, self.peer.rank, (head, 1))
+            message = Message(word & _WORD, data[:end], payload, offset, nbytes, self.peer.rank, (self.peer, head, 1))
             return message, 0, ()
         lines = [self._read(head + place) for place in range(count)]
         message, form, blocks = wire.unpack(lines, self.peer.rank, head)
-        message.slot = head, count
+        message.slot = self.peer, head, count
         return message, form, blocks
 
     def _read(self, number: int) -> bytes:

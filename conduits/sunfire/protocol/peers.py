@@ -75,13 +75,12 @@ class SunfirePeer:
         area: this rank's area there.
         pair: memory here for its acknowledgements and replies.
         acknowledged: request postboxes of which this rank has seen that it has acknowledged them.
-        longer: requests behind these that take several postboxes, or blocks: the first postbox, how many, blocks.
+        longer: requests behind these that take several postboxes, or blocks, by the first postbox: how many, blocks.
         remote_pair: import of its pair, for acknowledgements and replies from here; None until it has sent a request.
         replies: the queue there for replies from here.
-        answered: where each reply begins that it may not have taken yet.
+        answered: where each reply begins that it may not have taken yet; None where nothing is written again.
         received: requests that came from it.
-        emptied: request postboxes from it that were emptied.
-        safe: of these, how many acknowledgements have certainly landed there.
+        safe: of how many request postboxes from it the acknowledgements have certainly landed there.
         segment: its segment, once a long payload goes there.
     """
 
@@ -90,7 +89,6 @@ class SunfirePeer:
         "answered",
         "area",
         "credits",
-        "emptied",
         "host",
         "longer",
         "pair",
@@ -117,12 +115,11 @@ class SunfirePeer:
         self.area = area
         self.pair: PairMemory | None = None
         self.acknowledged = 0
-        self.longer: deque[tuple[int, int, Grant | None]] = deque()
+        self.longer: dict[int, tuple[int, Grant | None]] = {}
         self.remote_pair: BarrierImport | None = None
         self.replies = PostboxWriter(layout.replies_at, layout.reply_postboxes, keep=keep)
-        self.answered: deque[int] = deque()
+        self.answered: deque[int] | None = deque() if keep else None
         self.received = 0
-        self.emptied = 0
         self.safe = 0
         self.segment: BarrierImport | None = None
 

@@ -24,7 +24,7 @@ class PostboxWriter:
         mapping: what they are stored through, once it is there.
     """
 
-    __slots__ = ("_keep", "_lines", "base", "mapping", "size", "tail")
+    __slots__ = ("_kept", "base", "mapping", "size", "tail")
 
     mapping: Any
 
@@ -32,16 +32,15 @@ class PostboxWriter:
         self.base = base
         self.size = size
         self.tail = 0
-        self._keep = keep
-        self._lines: dict[int, bytes] = {}
+        self._kept: dict[int, bytes] | None = {} if keep else None
 
     def place(self, lines: bytes) -> Stores:
         """Put a message, packed for sequence number `tail`, behind the last one; return the stores of it."""
         index = self.tail % self.size
         count = len(lines) // LINE
-        if self._keep:
+        if self._kept is not None:
             for place in range(count):
-                self._lines[(index + place) % self.size] = lines[place * LINE : (place + 1) * LINE]
+                self._kept[(index + place) % self.size] = lines[place * LINE : (place + 1) * LINE]
         self.tail += count
         before = (self.size - index) * LINE  # what comes before the queue's end
         first: Stores = [(self.base + index * LINE, lines[:before])]
@@ -53,16 +52,17 @@ class PostboxWriter:
         self.tail = number + 1
         index = number % self.size
         line = pack_single(message, number)
-        if self._keep:
-            self._lines[index] = line
+        if self._kept is not None:
+            self._kept[index] = line
         return self.base + index * LINE, line
 
     def again(self, first: int) -> Stores:
-        """Return the stores that write all postboxes from number `first` on again."""
+        """Return the stores that write all postboxes from number `first` on again; they must have been kept."""
+        assert self._kept is not None
         stores: Stores = []
         while first < self.tail:
             index = first % self.size
             run = min(self.tail - first, self.size - index)
-            stores.append((self.base + index * LINE, b"".join(self._lines[index + k] for k in range(run))))
+            stores.append((self.base + index * LINE, b"".join(self._kept[index + k] for k in range(run))))
             first += run
         return stores

@@ -53,6 +53,9 @@ class RepairTransport(SafeTransport, Protocol):
     def reclaim(self, area: RemoteArea) -> None:
         """Take back what receivers on a host have acknowledged."""
 
+    def emptied(self, rank: int) -> int:
+        """Return how many request postboxes from a rank were emptied."""
+
     def read_error(self) -> int:
         """Read and clear the error register."""
 
@@ -148,7 +151,7 @@ class StoreRepair:
         transport = self._transport
         while self._old:
             peer, number = self._old.pop()
-            if peer.remote_pair is not None and peer.emptied - number <= self._queue:
+            if peer.remote_pair is not None and transport.emptied(peer.rank) - number <= self._queue:
                 # With a barrier: landing late, it would overwrite the acknowledgement of the postbox's next use.
                 yield from safely(transport, peer.host, peer.remote_pair, acknowledgements(number, 1, self._queue))
         if transport.read_error():
@@ -171,7 +174,7 @@ class StoreRepair:
 
     def _answers(self, peer: SunfirePeer, back: BarrierImport) -> Steps:
         """Write replies and acknowledgements again."""
-        emptied = peer.emptied
+        emptied = self._transport.emptied(peer.rank)
         first = max(peer.safe, emptied - self._queue)
         stores = acknowledgements(first, emptied - first, self._queue)
         if peer.answered:

@@ -67,7 +67,7 @@ class Sends:
         "_short_limit", "_then", "_transport", "rank",
     )  # fmt: skip
 
-    # The chain of short messages: what is still to be stored, through which mapping, and what comes then.
+    # The chain of short messages: what is still to be stored, last first, through which mapping, and what comes then.
     _mapping: StoreMapping
     _rest: Stores
     _then: Then
@@ -89,7 +89,7 @@ class Sends:
     def _store(self) -> None:
         """Store the next run, in an event at which the CPU is free."""
         rest = self._rest
-        offset, lines = rest.pop(0)
+        offset, lines = rest.pop()
         # What does not end the message lands with its end, which spares an event: an acknowledgement with the reply.
         end = self._mapping.store(offset, lines, self._done, bool(rest))
         if not end:
@@ -131,6 +131,7 @@ class Sends:
         else:
             head = header.pack(message)
             stores = self._place_request(peer, postboxes, head + message.payload if nbytes else head, Form.INLINE, None)
+            stores.reverse()
         self._mapping, self._rest, self._then = postboxes.mapping, stores, then
         self._kernel.soon(self._cpu.free, self._act)
 
@@ -152,7 +153,7 @@ class Sends:
         stores = postboxes.place(wire.pack(head, form, first))
         count = postboxes.tail - first
         if count > 1 or grant is not None:
-            peer.longer.append((first, count, grant))
+            peer.longer[first] = count, grant
         peer.room += self._largest - count
         self._transport.freed()
         return stores
@@ -232,28 +233,31 @@ class Sends:
 
     # -- replies -------------------------------------------------------------------------------
 
-    def reply(self, peer: SunfirePeer, emptied: tuple[int, int], message: Message, then: Then) -> None:
-        """Acknowledge a request's postboxes and send its reply."""
+    def reply(self, emptied: tuple[SunfirePeer, int, int], message: Message, then: Then) -> None:
+        """Acknowledge the postboxes of a request, as its slot names them, and send its reply."""
+        peer, first, count = emptied
         postboxes, nbytes = peer.replies, message.nbytes
-        first, count = emptied
         queue = self._postboxes
-        stores: Stores = [acknowledgement(first, queue)] if count == 1 else acknowledgements(first, count, queue)
-        if nbytes > self._short_limit:
-            Chain(self._kernel, self._cpu, self._long_reply(peer, stores, message), then)
-            return
-        if nbytes + len(message.args) <= SINGLE:
-            peer.answered.append(postboxes.tail)
-            stores.append(postboxes.place_single(message))
+        if nbytes + len(message.args) <= SINGLE and count == 1:
+            if peer.answered is not None:
+                peer.answered.append(postboxes.tail)
+            stores: Stores = [postboxes.place_single(message), acknowledgement(first, queue)]
         else:
+            stores = acknowledgements(first, count, queue)
+            if nbytes > self._short_limit:
+                Chain(self._kernel, self._cpu, self._long_reply(peer, stores, message), then)
+                return
             head = header.pack(message)
             stores += self._place_reply(peer, head + message.payload if nbytes else head, Form.INLINE)
+            stores.reverse()
         self._mapping, self._rest, self._then = postboxes.mapping, stores, then
         self._kernel.soon(self._cpu.free, self._act)
 
     def _place_reply(self, peer: SunfirePeer, head: bytes, form: int) -> Stores:
         """Put a reply behind the last one; return the stores of its postboxes."""
         postboxes = peer.replies
-        peer.answered.append(postboxes.tail)
+        if peer.answered is not None:
+            peer.answered.append(postboxes.tail)
         return postboxes.place(wire.pack(head, form, postboxes.tail))
 
     def _long_reply(self, peer: SunfirePeer, acks: Stores, message: Message) -> Steps:

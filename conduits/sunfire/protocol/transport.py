@@ -43,6 +43,10 @@ COUNTS = (
 )
 
 
+_SINGLE = 1, None
+"""What nearly every request takes: one postbox, no blocks."""
+
+
 class SunfireTransport(TransportWithWork):
     """One rank's end.
 
@@ -124,14 +128,10 @@ class SunfireTransport(TransportWithWork):
         for each in area.peers:
             before = each.acknowledged
             while each.unacknowledged:
-                longer, count, grant = each.longer, 1, None
-                is_longer = bool(longer) and longer[0][0] == each.acknowledged
-                if is_longer:
-                    _, count, grant = longer[0]
+                count, grant = each.longer.get(each.acknowledged, _SINGLE)
                 if not self._acknowledged(each, count):
                     break
-                if is_longer:
-                    longer.popleft()
+                each.longer.pop(each.acknowledged, None)
                 each.acknowledged += count
                 each.room += count
                 if grant is not None:
@@ -172,7 +172,7 @@ class SunfireTransport(TransportWithWork):
         """Acknowledge the request's postboxes, then send the reply to its place in the pair."""
         self.sent += 1
         self.cpu.free += REPLY_PS
-        self.sends.reply(self.peers[request.source], request.slot, reply, then)
+        self.sends.reply(request.slot, reply, then)
 
     # -- arrivals ------------------------------------------------------------------------------
 
@@ -200,6 +200,11 @@ class SunfireTransport(TransportWithWork):
         if not self.process.stripes(host):
             raise self.process.unreachable(host)
 
+    def emptied(self, rank: int) -> int:
+        """Return how many request postboxes from a rank were emptied."""
+        inbox = self._requests.get(rank)
+        return inbox.head if inbox is not None else 0
+
     def read_error(self) -> int:
         """Read and clear the error register."""
         self.cpu.free += CESR_PS
@@ -224,13 +229,13 @@ class SunfireTransport(TransportWithWork):
         if inbox.is_reply:
             peer.credits += 1
         else:
-            peer.emptied = inbox.head
             if peer.remote_pair is None and not self._connect_back(peer):
                 return LATER  # never resumed, since the job ends
             received = peer.received
             peer.received = received + 1
-            if received >= self._outstanding:
-                peer.answered.popleft()  # that many requests later its reply has been taken
+            answered = peer.answered
+            if answered is not None and received >= self._outstanding:
+                answered.popleft()  # that many requests later its reply has been taken
         if message.nbytes:
             self._payloads.fetch(message, form, blocks, inbox)
         return message

@@ -239,7 +239,8 @@ def test_a_stuck_job_tells_what_is_in_use():
 
 
 @pytest.mark.parametrize("outstanding", [1, 3])
-def test_many_more_messages_than_postboxes_get_through(outstanding, jobs):
+@pytest.mark.parametrize("fault", ["none", "link0.1.0@1s"])
+def test_many_more_messages_than_postboxes_get_through(outstanding, fault, jobs):
     async def main(ep):
         got, back = [], []
 
@@ -259,11 +260,12 @@ def test_many_more_messages_than_postboxes_get_through(outstanding, jobs):
             await ep.block_until(lambda: len(got) == 700)
         return got or back
 
-    found = conduit.run(main, conduit=f"sunfire:outstanding={outstanding}")
+    found = conduit.run(main, conduit=f"sunfire:outstanding={outstanding},fault={fault}")
     (job,) = jobs
     assert found.values == [list(range(700))] * 2
-    # Of replies only those are kept that the requester may not have taken.
-    assert len(job.ports[1].transports[0].peers[0].answered) == outstanding
+    # Of replies only those are kept that the requester may not have taken, and none where nothing is written again.
+    answered = job.ports[1].transports[0].peers[0].answered
+    assert answered is None if fault == "none" else len(answered) == outstanding
 
 
 def test_a_general_poll_costs_a_look_at_each_connection_and_a_directed_one_does_not():

@@ -112,7 +112,7 @@ class Queues(RuleBasedStateMachine):
         first = self.inbox.head
         waiting = self.inbox.waiting()
         message, _, _ = self.inbox.take()
-        begin, count = message.slot
+        _, begin, count = message.slot
         assert begin == first
         assert self.inbox.waiting() == waiting[1:]
         assert self.inbox.head == first + count
