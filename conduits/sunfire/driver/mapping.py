@@ -42,7 +42,6 @@ Landing: TypeAlias = Callable[[], object]
 
 _INSIDE = LINE - 1
 _NOWHERE = range(0)
-_land = TableEntry.land  # not bound, since every store needs it
 
 
 class MappingProcess(Protocol):
@@ -128,7 +127,7 @@ class StoreMapping:
             return self._store_refused(LINE, announced)
         end = self.channel.issue_line()
         if end and not announced and not process.announced:
-            process.kernel.call(end + LANDING_PS, partial(_land, entry, offset, data))
+            process.kernel.call(end + LANDING_PS, partial(entry.land, offset, data))
             return end
         return self._post(end, offset, data, issued, announced)
 
@@ -147,7 +146,7 @@ class StoreMapping:
     def _post(self, end: int, offset: int, data: Buffer, issued: Then, announced: bool) -> int:
         """Let a run land, with what it announces, or with what announces it; `end` is of its issue."""
         process = self._process
-        land: Landing = partial(_land, self.entry, offset, data)
+        land: Landing = partial(self.entry.land, offset, data)
         if announced:
             process.announced.append(land)
             return end or self.channel.follow(len(data) >> 6, issued, self._settle)

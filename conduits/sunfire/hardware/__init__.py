@@ -17,7 +17,7 @@ from conduits.sunfire.hardware.parts import LINE, Cable, Component, Counters, Er
 from conduits.sunfire.hardware.paths import Paths
 from conduits.sunfire.hardware.processor import Processor
 from conduits.sunfire.hardware.runs import Flight, Stopped
-from conduits.sunfire.hardware.tables import READ, WRITE, InterruptRange, TableEntry
+from conduits.sunfire.hardware.tables import READ, WRITE, InterruptRange, TableEntry, WatchfulMemory
 from conduits.sunfire.hardware.wiring import TOPOLOGIES, ClusterTopology, Inventory
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "Stopped",
     "StoreChannel",
     "TableEntry",
+    "WatchfulMemory",
     "check_faults",
     "schedule",
 ]

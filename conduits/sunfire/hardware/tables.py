@@ -13,6 +13,7 @@ Source: Sistare and Jackson, sections 2.5 and 2.6; that the identity is host and
 from __future__ import annotations
 
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Mapping
 from functools import lru_cache
 from typing import Protocol
@@ -44,6 +45,20 @@ def _hosts(named: tuple[int, ...]) -> frozenset[int]:
     return frozenset(named)
 
 
+class WatchfulMemory(ABC):
+    """Memory that looks at what arrives as it is written: a call for each line less than by `TableEntry.landing`."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def write(self, address: int, data: Buffer, /) -> None:
+        """Store `data` at `address`, in the event of its arrival."""
+
+    @abstractmethod
+    def read(self, address: int, nbytes: int, /) -> bytes:
+        """Return `nbytes` from `address`."""
+
+
 class TableEntry:
     """A range of a host's memory in the tables of its NIs.
 
@@ -53,12 +68,13 @@ class TableEntry:
         nbytes: its size.
         number: its id, -1 while it is in no table.
         readers, writers: the hosts that may read and write; none while it is in no table.
-        landing: called as `landing(offset, data)` in the event in which bytes of another host have landed: its last
-            act, or `Kernel.amid`, but for what later bytes announce.
+        land: called as `land(offset, data)` in the event in which bytes of another host arrive: its last act, or
+            `Kernel.amid`, but for what later bytes announce.
+        landing: called by that as `landing(offset, data)`, but for a `WatchfulMemory`.
         signalled: called when a signal for it has arrived.
     """
 
-    __slots__ = ("host", "landing", "memory", "nbytes", "number", "readers", "signalled", "writers")
+    __slots__ = ("host", "land", "landing", "memory", "nbytes", "number", "readers", "signalled", "writers")
 
     readers: Container[int]
     writers: Container[int]
@@ -69,6 +85,7 @@ class TableEntry:
         self.nbytes = nbytes
         self.number = -1
         self.readers = self.writers = _NONE
+        self.land: Callable[[int, Buffer], object] = memory.write if isinstance(memory, WatchfulMemory) else self._land
         self.landing: Callable[[int, Buffer], object] | None = None
         self.signalled: Callable[[], object] | None = None
 
@@ -99,8 +116,7 @@ class TableEntry:
         """Return whether a host may write it."""
         return host in self.writers
 
-    def land(self, offset: int, data: Buffer) -> None:
-        """Take bytes that arrive, in the event of their arrival."""
+    def _land(self, offset: int, data: Buffer) -> None:
         self.memory.write(offset, data)
         landing = self.landing
         if landing is not None:

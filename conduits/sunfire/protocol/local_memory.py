@@ -10,6 +10,7 @@ from typing import Protocol
 
 from conduit.sim import Memory
 from conduit.sim.memory import Buffer
+from conduits.sunfire.hardware import WatchfulMemory
 from conduits.sunfire.protocol.inbox import Inbox
 from conduits.sunfire.protocol.layout import PostboxLayout
 from conduits.sunfire.protocol.lines import put_lines, read_lines
@@ -23,7 +24,7 @@ class AreaReader(Protocol):
         """Return this rank's queue in the area of rank `source`, in which lines are landing for the first time."""
 
 
-class LocalArea:
+class LocalArea(WatchfulMemory):
     """An area on this host.
 
     Args:
@@ -78,7 +79,7 @@ class PairOwner(Protocol):
         """Postboxes or blocks are free: let a task that waits for them look again."""
 
 
-class LocalPair:
+class LocalPair(WatchfulMemory):
     """A pair on this host.
 
     Args:
