@@ -27,7 +27,7 @@ MEETINGS = {"sunfire": 8 * 38}
 """Requests from each rank to each other after which their whole simulated memory has been written, 10 if not given.
 
 On `sunfire` a queue of replies holds 8 of the longest, of 38 postboxes each, and one of requests 256 postboxes.  A
-postbox takes memory from its first use on, in its turn: the 64 bytes of it, and as many of its acknowledgement."""
+postbox takes memory from its first use on, in its turn: its line, and a reference to that of its acknowledgement."""
 
 
 def everybody(rank: int, ranks: int) -> Sequence[int]:

@@ -147,8 +147,9 @@ class Inbox:
             self._is_ready = False
         end = (word & _COUNT) >> 9
         if count == 1 and not form and end + nbytes <= SINGLE:  # nearly always: all of it is in this postbox
-            payload = data[end : end + nbytes]
-            message = Message(word & _WORD, data[:end], payload, offset, nbytes, self.peer.rank, (self.peer, head, 1))
+            payload = data[end : end + nbytes] if nbytes else b""
+            peer = self.peer
+            message = Message(word & _WORD, data[:end], payload, offset, nbytes, peer.rank, (peer, head, 1))
             return message, 0, ()
         lines = [self._read(head + place) for place in range(count)]
         message, form, blocks = wire.unpack(lines, self.peer.rank, head)
