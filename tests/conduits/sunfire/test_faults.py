@@ -197,7 +197,7 @@ def test_what_is_acknowledged_again_does_not_hide_the_next_acknowledgement(seed)
             await ep.request_short(1, request)
             await ep.block_until(lambda turn=turn: len(back) > turn)
         transport, peer = ep._port.transports[0], ep._port.transports[0].peers[1]
-        again = peer.requests._lines[0]  # as if its acknowledgement had come late
+        again = peer.requests._kept[0]  # as if its acknowledgement had come late
         transport.kernel.call(transport.kernel.now, lambda: peer.area.remote.mapping.store(0, again, lambda when: None))
         await ep.compute(20e-6)
         await ep.request_short(1, request)
