@@ -54,7 +54,7 @@ def broadcast(channel: CollectiveChannel, data: memoryview, root: int) -> Steps:
 
 def reduce(channel: CollectiveChannel, data: memoryview, combine: Combining, root: int) -> Steps:
     """Within each host by slices, which its leader collects; then among the leaders, along a binomial tree."""
-    if combine.unit > channel.exchange.piece:
+    if not _divisible(channel, data, combine):
         return (yield from reductions.two_level(channel, data, combine, root))
     where = nodes(channel, root)
     own, leader = _of_host(channel, where)
@@ -69,7 +69,7 @@ def reduce(channel: CollectiveChannel, data: memoryview, combine: Combining, roo
 
 def allreduce(channel: CollectiveChannel, data: memoryview, combine: Combining) -> Steps:
     """Within each host by slices, which on one host all collect; else leaders go on by recursive doubling."""
-    if combine.unit > channel.exchange.piece:
+    if not _divisible(channel, data, combine):
         return (yield from allreductions.two_level(channel, data, combine))
     where = nodes(channel)
     own, leader = _of_host(channel, where)
@@ -178,6 +178,14 @@ def _number(take: SharedTake) -> int:
 # -- reductions ----------------------------------------------------------------------------------------------
 
 
+def _divisible(channel: CollectiveChannel, data: memoryview, combine: Combining) -> bool:
+    """Return whether an operand may be cut, or needs not be.
+
+    Operators of programs get it whole: there are no datatypes of several numbers, and some take so many for one.
+    """
+    return bool(combine.op) or len(data) <= channel.exchange.slice
+
+
 def _slices(own: CollectiveChannel, data: memoryview, combine: Combining, leader: int) -> Slices:
     exchange = own.exchange
     return Slices.of(len(data), combine.unit, own.size, leader, least=exchange.slice, room=exchange.piece)
@@ -250,7 +258,7 @@ def _collect(
         return
     begun = []
     others = tuple(rank for rank in readers if rank != own.rank)
-    if len(mine) and others:
+    if own.rank in slices.workers and others:
         pieces = [SharedPiece(start, stop, others) for start, stop in _cuts(own, len(mine))]
         begun.append(own.share(mine, pieces, _RESULTS))
     if own.rank in readers:

@@ -109,6 +109,7 @@ class LocalExchange:
         self._writings: dict[int, deque[_Writing]] = {}  # by context, those whose buffers are in use or waited for
         self._waiting: dict[BufferKey, dict[_Reader, None]] = {}
         self._readings: Counter[int] = Counter()  # under way, by context
+        self._counting: Counter[int] = Counter()
         self._counts = {"shares": 0, "shared_pieces": 0, "takes": 0}
         buffers.join(engine.rank, self)
 
@@ -118,6 +119,7 @@ class LocalExchange:
         """Begin to write."""
         self._counts["shares"] += 1
         if share.counts:
+            self._counting[share.context] += 1
             self._engine.worker.do(self._count(share))
             return
         writing = _Writing(share, (share.context, self._engine.rank, share.tag, share.part))
@@ -176,10 +178,11 @@ class LocalExchange:
 
     def uses(self, context: int) -> bool:
         """Return whether anything is unfinished in a communicator; where nothing is, forget it."""
-        if self._readings[context] or any(not each.share.over for each in self._writings.get(context, ())):
+        writings = self._writings.get(context, ())
+        if self._readings[context] or self._counting[context] or any(not each.share.over for each in writings):
             return True
         self._writings.pop(context, None)
-        del self._readings[context]
+        del self._readings[context], self._counting[context]
         return False
 
     # -- writing -------------------------------------------------------------------------------------
@@ -191,7 +194,9 @@ class LocalExchange:
         calls = max(share.tag + 1, *COUNT.unpack(memory.read(0, COUNT.size)))
         self._engine.charge(self._costs.flag_ps)
         yield self._store(memory, 0, COUNT.pack(calls), partial(self._tell, key, share.pieces[0].readers))
+        self._counting[share.context] -= 1
         self._engine.ended(share)
+        self._buffers.ended(share.context)
 
     def _write(self, writing: _Writing) -> bool:
         """Write the next piece, if there is room for it; return whether there was."""
@@ -223,6 +228,7 @@ class LocalExchange:
         yield self._store(memory, self._layout.flag_at(number), line, partial(self._tell, writing.key, readers))
         if number + 1 == len(share.pieces):
             self._engine.ended(share)
+            self._buffers.ended(share.context)
             self.acknowledged(writing.key)  # where nobody reads the last piece, all may have read before
         else:
             self._go_on_later(writing)
@@ -331,6 +337,7 @@ class LocalExchange:
     def _end(self, reading: Reading) -> None:
         self._readings[reading.context] -= 1
         self._engine.ended(reading)
+        self._buffers.ended(reading.context)
 
     # -- either --------------------------------------------------------------------------------------
 

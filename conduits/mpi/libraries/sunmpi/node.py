@@ -29,6 +29,8 @@ class SunmpiNode(HostRings):
         exchange: the rank's use of the buffers.
     """
 
+    exchange: LocalExchange
+
     def __init__(
         self, engine: Matching, layout: RingLayout, costs: RingCosts, memory: HostMemory, shared: SharedRegions,
         buffers: SharedBuffers, exchange_costs: ExchangeCosts,

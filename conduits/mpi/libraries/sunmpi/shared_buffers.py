@@ -102,6 +102,7 @@ class SharedBuffers:
         self._ends: dict[int, ExchangeEnd] = {}
         self._memories: dict[BufferKey, Memory] = {}
         self._freed: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
+        self._leaving: dict[tuple[int, int], list[int]] = {}  # given back by all, while something goes on there
 
     def join(self, rank: int, end: ExchangeEnd) -> None:
         """Let a rank of the host take part."""
@@ -140,6 +141,15 @@ class SharedBuffers:
         if len(done) < len(here):
             return
         del self._freed[context, here[0]]
-        if not any(self._ends[each].uses(context) for each in here):
-            for key in [each for each in self._memories if each[0] == context and each[1] in here]:
-                del self._memories[key]
+        self._leaving[context, here[0]] = here
+        self.ended(context)
+
+    def ended(self, context: int) -> None:
+        """Take note that something is over in a communicator, perhaps the last."""
+        if not self._leaving:
+            return
+        for place, here in list(self._leaving.items()):
+            if place[0] == context and not any(self._ends[each].uses(context) for each in here):
+                del self._leaving[place]
+                for key in [each for each in self._memories if each[0] == context and each[1] in here]:
+                    del self._memories[key]
