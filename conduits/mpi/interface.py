@@ -75,11 +75,13 @@ class SharedPiece(NamedTuple):
     Attributes:
         start, stop: where it is in what is written, bytes.
         readers: who reads it, ranks of the communicator.
+        wanted: how many bytes of it each of them reads, where that is not all; for who is told.
     """
 
     start: int
     stop: int
     readers: tuple[int, ...]
+    wanted: tuple[int, ...] = ()
 
 
 class SharedTake(NamedTuple):

@@ -133,13 +133,13 @@ class CollectiveChannel:
         if self._costs.tally is not None:
             self._costs.tally.add("channel", len(data))
         of_all = [piece._replace(readers=self._real(piece.readers)) for piece in pieces]
-        begun: PlainRequest = self._comm.share(data, of_all, self._tag, part, hidden=self._hidden)
+        begun: PlainRequest = self._comm.share_pieces(data, of_all, self._tag, part, hidden=self._hidden)
         return begun
 
     def take(self, takes: Sequence[SharedTake]) -> PlainRequest:
         """Begin to read what ranks of this rank's host write, piece by piece in this order."""
         of_all = [take._replace(source=self._members[take.source]) for take in takes]
-        begun: PlainRequest = self._comm.take(of_all, self._tag, hidden=self._hidden)
+        begun: PlainRequest = self._comm.take_pieces(of_all, self._tag, hidden=self._hidden)
         self._expected.append((begun, TAKEN, 0))
         return begun
 
@@ -147,13 +147,13 @@ class CollectiveChannel:
         """Begin to tell ranks of this rank's host that it has come to this call."""
         if self._costs.tally is not None:
             self._costs.tally.add("channel", 0)
-        begun: PlainRequest = self._comm.tell(self._real(ranks), self._tag, part, hidden=self._hidden)
+        begun: PlainRequest = self._comm.count_call(self._real(ranks), self._tag, part, hidden=self._hidden)
         return begun
 
     def hear(self, ranks: Sequence[int], part: int) -> PlainRequest:
         """Begin to wait until ranks of this rank's host have told so."""
         takes = [SharedTake(each, part, 0, 0, 0, 0, bytes) for each in self._real(ranks)]
-        begun: PlainRequest = self._comm.take(takes, self._tag, hidden=self._hidden, counts=True)
+        begun: PlainRequest = self._comm.take_pieces(takes, self._tag, hidden=self._hidden, counts=True)
         return begun
 
     def _real(self, ranks: Sequence[int]) -> tuple[int, ...]:

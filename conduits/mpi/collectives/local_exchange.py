@@ -200,10 +200,10 @@ def _combine(own: CollectiveChannel, data: memoryview, combine: Combining, slice
     result = memoryview(bytearray(sum(each.stop - each.start for each in mine)))
     if own.size == 1:
         return data
-    pieces = [
-        SharedPiece(start, stop, tuple(rank for rank in workers if rank != own.rank))
-        for start, stop, workers in slices.rounds()
-    ]
+    pieces = []
+    for start, stop, wanted in slices.rounds():
+        wanted.pop(own.rank, None)
+        pieces.append(SharedPiece(start, stop, tuple(wanted), tuple(wanted.values())))
     while pieces and not pieces[-1].readers:
         pieces.pop()
     begun = [own.share(data, pieces, _OPERANDS)] if pieces else []

@@ -59,11 +59,16 @@ class Slices:
         """Bytes of a round."""
         return self.width * len(self.workers)
 
-    def rounds(self) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-        """Yield of each round where it begins and ends in the operand, and who has a slice of it."""
+    def rounds(self) -> Iterator[tuple[int, int, dict[int, int]]]:
+        """Yield of each round where it begins and ends in the operand, and who has a slice of it, of how many bytes."""
         for start in range(0, max(self.nbytes, 1), self.turn):
             stop = min(start + self.turn, self.nbytes)
-            yield start, stop, self.workers[: max(-(-(stop - start) // self.width), 1)]
+            few = self.workers[: max(-(-(stop - start) // self.width), 1)]
+            yield (
+                start,
+                stop,
+                {rank: min(self.width, stop - start - place * self.width) for place, rank in enumerate(few)},
+            )
 
     def of_worker(self, rank: int) -> list[Slice]:
         """Return the slices of a rank, in order."""

@@ -281,17 +281,19 @@ class EngineComm(PersistentCalls):
         """How ranks of one host read what another one has written; None where the library cannot."""
         return self._engine.device.exchange
 
-    def share(self, data: memoryview, pieces: Sequence[SharedPiece], tag: int, part: int, *, hidden: int) -> Share:
+    def share_pieces(
+        self, data: memoryview, pieces: Sequence[SharedPiece], tag: int, part: int, *, hidden: int
+    ) -> Share:
         """Begin to write pieces of `data` for others of this rank's host."""
         world = [piece._replace(readers=self._world(piece.readers)) for piece in pieces]
         return self._engine.begin_share(self.context + hidden, tag, part, data, world, False)
 
-    def tell(self, readers: Sequence[int], tag: int, part: int, *, hidden: int) -> Share:
+    def count_call(self, readers: Sequence[int], tag: int, part: int, *, hidden: int) -> Share:
         """Begin to tell others of this rank's host that it has come to a call."""
         piece = SharedPiece(0, 0, self._world(readers))
         return self._engine.begin_share(self.context + hidden, tag, part, memoryview(b""), [piece], True)
 
-    def take(self, takes: Sequence[SharedTake], tag: int, *, hidden: int, counts: bool = False) -> Reading:
+    def take_pieces(self, takes: Sequence[SharedTake], tag: int, *, hidden: int, counts: bool = False) -> Reading:
         """Begin to read what others of this rank's host write, in this order."""
         group = self.group
         world = [take._replace(source=group[take.source]) for take in takes]

@@ -152,8 +152,8 @@ class LocalExchange:
             if any(not each.share.over for each in writings):
                 late = {reader for each in writings if each.memory is not None for reader in self._late(each)}
                 if late:
-                    ranks = ", ".join(map(str, sorted(late)))
-                    lines.append(f"a buffer that this rank writes for its host waits until it is read by: rank {ranks}")
+                    ranks = f"rank{'s' * (len(late) > 1)} {', '.join(map(str, sorted(late)))}"
+                    lines.append(f"a buffer that this rank writes for its host waits until it is read by {ranks}")
         return lines
 
     def statistics(self) -> Mapping[str, int]:
@@ -217,7 +217,7 @@ class LocalExchange:
 
     def _write_piece(self, writing: _Writing, memory: Memory, number: int) -> Steps:
         share = writing.share
-        start, stop, readers = share.pieces[number]
+        start, stop, readers, _ = share.pieces[number]
         line = FLAG.pack(number + 1, len(share.data), stop - start)
         if stop - start <= INLINE:
             line += bytes(share.data[start:stop])

@@ -306,7 +306,7 @@ def test_what_a_writer_waits_for_is_told():
         else:
             await comm.Bcast(data)
 
-    told = "a buffer that this rank writes for its host waits until it is read by: rank 2"
+    told = "a buffer that this rank writes for its host waits until it is read by rank 2"
     with pytest.raises(conduit.Deadlock, match=told):
         MPI.run(main, ranks=3, ranks_per_host=3, library="sunmpi")
 
