@@ -94,7 +94,7 @@ class SharedTake(NamedTuple):
         start, stop: what is wanted of it, bytes within the piece.
         total: how many bytes are counted on in all pieces together.
         land: takes what was read.
-        runs: into how many runs of bytes.
+        runs: to how many places it goes.
     """
 
     source: int

@@ -49,7 +49,7 @@ class Slices:
             least: bytes of a slice, unless an element is larger.
             room: bytes that a round has at most; an element has no more.
         """
-        width = max(least // unit, 1) * unit
+        width = max(min(least, room) // unit, 1) * unit
         ranks = (leader, *(rank for rank in range(size) if rank != leader))
         needed = max(-(-nbytes // width), 1)
         return cls(nbytes, width, ranks[: min(max(room // width, 1), needed)])

@@ -38,18 +38,17 @@ class HostMemory:
         self._host = host
         self.link = None if bytes_per_s is None else Link(kernel, bytes_per_s, name)
 
-    def copy(self, nbytes: int, done: Done, runs: int = 1) -> None:
-        """Copy `nbytes`, from now on; an act of `conduit.simnet.chain`.
-
-        Args:
-            nbytes: how many.
-            done: called with the time of the end.
-            runs: in how many runs they lie, each of which is a copy of its own.
-        """
+    def copy(self, nbytes: int, done: Done) -> None:
+        """Copy `nbytes`, from now on; an act of `conduit.simnet.chain`."""
         if self.link is None or nbytes <= SMALL:
-            done(self._kernel.now + self._host.copy_ticks(nbytes) + (runs - 1) * self._host.copy_call_ps)
+            done(self._kernel.now + self._host.copy_ticks(nbytes))
         else:
-            self._piece(self.link, nbytes, runs * self._host.copy_call_ps, done, self._kernel.now)
+            self._piece(self.link, nbytes, self._host.copy_call_ps, done, self._kernel.now)
+
+    def copy_runs(self, nbytes: int, runs: int, done: Done) -> None:
+        """As `copy`, of bytes that go to so many places: each of these copies has its start."""
+        more = (runs - 1) * self._host.copy_call_ps
+        self.copy(nbytes, lambda when: done(when + more))
 
     def _piece(self, link: Link, left: int, start: int, done: Done, when: int) -> None:
         """Copy the next piece from `when` on, which takes its processor `start` before the first byte."""

@@ -304,7 +304,7 @@ class LocalExchange:
     def _read_piece(self, reader: _Reader, take: SharedTake, key: BufferKey, memory: Memory, size: int) -> Steps:
         layout, wanted = self._layout, take.stop - take.start
         if wanted:
-            yield partial(self._memory.copy, wanted, runs=take.runs)
+            yield partial(self._memory.copy_runs, wanted, take.runs)
             small = size <= INLINE
             at = layout.flag_at(take.number) + FLAG.size if small else layout.data_at(take.number)
             try:
