@@ -196,10 +196,10 @@ def _combine(own: CollectiveChannel, data: memoryview, combine: Combining, slice
 
     From the highest rank down: what is read of a lower one is combined into what there is.
     """
-    mine = slices.of_worker(own.rank)
-    result = memoryview(bytearray(sum(each.stop - each.start for each in mine)))
     if own.size == 1:
         return data
+    mine = slices.of_worker(own.rank)
+    result = memoryview(bytearray(sum(each.stop - each.start for each in mine)))
     pieces = []
     for start, stop, wanted in slices.rounds():
         wanted.pop(own.rank, None)
@@ -245,7 +245,7 @@ def _fold(combine: Combining, result: memoryview, first: bool, then: memoryview 
     if first:
         result[:] = came
     elif came:
-        combine.apply(memoryview(came), result)
+        combine.apply(memoryview(bytearray(came)), result)  # operators of programs may want to write there
     if then is not None:
         combine(then, result)
 
