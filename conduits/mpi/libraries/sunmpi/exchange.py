@@ -109,7 +109,8 @@ class LocalExchange:
         self._writings: dict[int, deque[_Writing]] = {}  # by context, those whose buffers are in use or waited for
         self._waiting: dict[BufferKey, dict[_Reader, None]] = {}
         self._readings: Counter[int] = Counter()  # under way, by context
-        self._counting: Counter[int] = Counter()
+        self._counting: Counter[int] = Counter()  # counts under way, by context
+        self._told: dict[int, dict[int, int]] = {}  # by context and part the count that this rank has stored last
         self._counts = {"shares": 0, "shared_pieces": 0, "takes": 0}
         buffers.join(engine.rank, self)
 
@@ -182,6 +183,7 @@ class LocalExchange:
         if self._readings[context] or self._counting[context] or any(not each.share.over for each in writings):
             return True
         self._writings.pop(context, None)
+        self._told.pop(context, None)
         del self._readings[context], self._counting[context]
         return False
 
@@ -190,8 +192,9 @@ class LocalExchange:
     def _count(self, share: Share) -> Steps:
         """Store how many calls this rank has come to."""
         key = share.context, self._engine.rank, COUNTS, share.part
-        memory = self._buffers.make(key)
-        calls = max(share.tag + 1, *COUNT.unpack(memory.read(0, COUNT.size)))
+        memory, told = self._buffers.make(key), self._told.setdefault(share.context, {})
+        # Between hosts a later call may be over first, which says as much of those before it.
+        told[share.part] = calls = max(share.tag + 1, told.get(share.part, 0))
         self._engine.charge(self._costs.flag_ps)
         yield self._store(memory, 0, COUNT.pack(calls), partial(self._tell, key, share.pieces[0].readers))
         self._counting[share.context] -= 1
