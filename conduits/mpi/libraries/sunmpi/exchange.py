@@ -292,7 +292,7 @@ class LocalExchange:
             self._took(reader)
         elif flag[0] != take.total or flag[1] < take.stop:
             reading.wrong = take.source, flag[0], take.total
-            self._engine.worker.do(self._leave(reader, key, memory))
+            self._engine.worker.do(self._leave(reader))
         else:
             self._engine.worker.do(self._read_piece(reader, take, key, memory, flag[1]))
         return True
@@ -314,15 +314,18 @@ class LocalExchange:
                 take.land(memory.read(at + take.start, wanted))
             except Exception as error:  # of an operator of the program's
                 reader.reading.error = error
-                yield from self._leave(reader, key, memory)
+                yield from self._leave(reader)
                 return
         yield self._acknowledge(memory, key, take.number + 1)
         self._took(reader)
 
-    def _leave(self, reader: _Reader, key: BufferKey, memory: Memory) -> Steps:
-        """Read no more of what was written otherwise than it should be, and let its writer go on."""
-        yield self._acknowledge(memory, key, ALL)
-        self._end(reader.reading)
+    def _leave(self, reader: _Reader) -> Steps:
+        """Read no more where something was written otherwise than it should be, and let all who write go on."""
+        reading = reader.reading
+        for source, part in dict.fromkeys((take.source, take.part) for take in reading.takes[reader.done :]):
+            key = reading.context, source, reading.tag, part
+            yield self._acknowledge(self._buffers.make(key), key, ALL)
+        self._end(reading)
 
     def _acknowledge(self, memory: Memory, key: BufferKey, count: int) -> Act:
         writer = self._buffers.of(key[1])

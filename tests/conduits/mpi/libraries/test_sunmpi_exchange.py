@@ -443,3 +443,24 @@ def test_barriers_that_end_in_another_order_than_they_begin_let_all_go():
         return True
 
     assert all(MPI.run(main, ranks=9, ranks_per_host=3, library="sunmpi").values)
+
+
+@pytest.mark.parametrize("call", ["Bcast", "Reduce", "Allreduce", "Allgather"])
+@pytest.mark.parametrize(("mine", "others"), [(50_000, 100_000), (100_000, 50_000)])
+def test_sizes_that_differ_hold_nobody_up(call, mine, others):
+    """All who notice are told; who has caught the error goes on, and so do those who write more than is read."""
+
+    async def main(comm):
+        count, told = mine if comm.rank == 0 else others, False
+        data, into = np.zeros(count), np.zeros(count * (comm.size if call == "Allgather" else 1))
+        try:
+            await (comm.Bcast(data) if call == "Bcast" else getattr(comm, call)(data, into))
+        except MPI.Exception:
+            told = True
+        few = np.full(5, comm.rank)
+        await comm.Bcast(few, 1)
+        await comm.Barrier()
+        return told and (few == 1).all()
+
+    values = MPI.run(main, ranks=5, ranks_per_host=5, library="sunmpi").values
+    assert values[call == "Bcast" :] == [True] * (5 - (call == "Bcast"))
