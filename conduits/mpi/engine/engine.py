@@ -30,7 +30,7 @@ from conduits.mpi.errors import ErrorClass, MpiError
 _SENT, _RECEIVED = 4 << 20, 5 << 20  # numbers of native operations (conduit.core.digest), which MPI jobs never log
 _SYNCHRONOUS = Mode.SYNCHRONOUS
 _NOTHING: list[Receive] = []
-_FLUSH = 300  # as conduit.core.digest.FLUSH
+_FLUSH = 300  # integers in the digest log from which on they are hashed
 
 
 class EnginePort(Protocol):
