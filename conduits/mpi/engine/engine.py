@@ -33,7 +33,7 @@ from conduits.mpi.interface import SharedPiece, SharedTake
 _SENT, _RECEIVED, _SHARED = 4 << 20, 5 << 20, 6 << 20
 _SYNCHRONOUS = Mode.SYNCHRONOUS
 _NOTHING: list[Receive] = []
-_FLUSH = 300  # as conduit.core.digest.FLUSH
+_FLUSH = 300  # integers in the digest log from which on they are hashed
 
 
 class EnginePort(Protocol):
