@@ -6,6 +6,7 @@ import sys
 from collections.abc import Generator, Sequence
 from fnmatch import fnmatch
 from functools import lru_cache
+from math import ceil
 from random import Random, SystemRandom
 from typing import Any
 
@@ -98,7 +99,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     if not specs:
         return []
     most = _most(config)
-    count = sum(len(_all_cases(config, spec)[:most]) for spec in specs)
+    count = sum(len(_all_cases(config, spec)[: None if most is None else ceil(most)]) for spec in specs)
     head = f"conformance: {', '.join(specs)}; {count} cases, repeat with {_again(config)}"
     return [head, *(f"conformance: {text}" for text in map(slow, specs) if text)]
 
@@ -137,11 +138,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     config = metafunc.config
     markers = {marker.name for marker in metafunc.definition.iter_markers()}
-    most = 1 if "once" in markers else _most(config)
+    most = _most(config)
     found: list[Case] = []
     for spec in _specs(config):
         every = _all_cases(config, spec, crowds="crowds" in markers)
-        found += drawn(every, most, f"{_seed(config)}/{spec}/{metafunc.definition.nodeid}")
+        seed = f"{_seed(config)}/{spec}/{metafunc.definition.nodeid}"
+        found += every[:1] if "once" in markers else drawn(every, most, seed)
     virtual = pytest.mark.skip(reason=NOT_IN_REAL_TIME)
     marks = [[virtual] if "simulated" in markers and not case.simulated else [] for case in found]
     metafunc.parametrize(
@@ -222,31 +224,33 @@ def _check_paths(config: pytest.Config) -> None:
                     )
 
 
-def drawn(every: Sequence[Case], most: int | None, seed: str) -> list[Case]:
+def drawn(every: Sequence[Case], most: float | None, seed: str) -> list[Case]:
     """Give the cases of one conduit that a check runs on: the first ones, then others by chance.
 
     Args:
-        every: all cases, those first that every check has to run on (`cases.FIRST` of them).
-        most: how many at most; None for all.
+        every: all cases, those first that come before others (`cases.FIRST` of them).
+        most: how many at most, in the mean of all checks: with 1.5 half of them have one and half of them two; None for
+            all.  Where there is no room for all that come first, it is one of these by chance.
         seed: of the draw.
     """
     if most is None or most >= len(every):
         return list(every)
-    sure = min(most, FIRST)
-    rest = range(sure, len(every))
-    return [*every[:sure], *(every[number] for number in sorted(Random(seed).sample(rest, most - sure)))]
+    random = Random(seed)
+    count = int(most + random.random())
+    sure = min(count, FIRST)
+    places = random.sample(range(FIRST), sure) + random.sample(range(sure, len(every)), count - sure)
+    return [every[place] for place in sorted(places)]
 
 
-def _most(config: pytest.Config) -> int | None:
+def _most(config: pytest.Config) -> float | None:
     """Return how many cases of each conduit a check runs on, None for all.
 
-    The share of a conduit falls with the number of conduits, so that all together take as long as before; never below
-    the cases that come first.
+    The share of a conduit falls with the number of conduits, so that all together take as long as before; each has one.
     """
     together = int(config.getini("conformance_cases"))
     if not together or config.getoption("full") or config.getoption("conduits"):
         return None
-    return max(FIRST, together // len(_specs(config)))
+    return max(1, together / len(_specs(config)))
 
 
 def _specs(config: pytest.Config) -> list[str]:

@@ -14,14 +14,21 @@ from conduit.errors import ConduitError
 
 SEND, HANDLE, WAKE = 1 << 20, 2 << 20, 3 << 20
 BEGIN, LAND, COMPLETE = 4 << 20, 5 << 20, 6 << 20  # of native one-sided operations
-FLUSH = 300
+FLUSH = 60
+"""Integers in a log from which on they are hashed.
+
+More at once take fewer steps, but each is an object: of 64 ranks with 300 each many are no longer in a processor's own
+cache when they are hashed.
+"""
+_USUAL = 320
+"""Lengths of logs up to which, exclusively, a packer is there: some networks let logs grow longer."""
 
 
 class _Packers(dict[int, Callable[..., bytes]]):
     """By a number of integers, what packs so many of 8 bytes; those of the usual lengths of a log are there."""
 
     def __init__(self) -> None:
-        super().__init__((count, struct.Struct(f"{count}q").pack) for count in range(FLUSH + 20))
+        super().__init__((count, struct.Struct(f"{count}q").pack) for count in range(_USUAL))
 
     def __missing__(self, count: int) -> Callable[..., bytes]:
         return struct.Struct(f"{count}q").pack

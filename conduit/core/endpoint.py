@@ -585,17 +585,24 @@ class Endpoint:
 
     def note_send(self, message: Message, dest: int) -> None:
         """Log a message to `dest` and count its bytes: what programs asked for, so no automatic replies."""
-        nbytes = message.nbytes
-        if nbytes:
-            counts = self.counts
-            counts.payload_bytes_sent += nbytes
-            if self.hosts[dest] != self.host:
-                counts.payload_bytes_off_host += nbytes
+        if message.nbytes:
+            self._note_payload(message, dest)
+            return
         digest_log = self._digest_log
         if digest_log is not None:
-            check = crc32(message.args)
-            if nbytes:
-                check = crc32(message.payload, check)
+            digest_log += (self._port.ticks(), SEND | message.word, dest, 0, crc32(message.args))
+            if len(digest_log) > FLUSH:
+                digest_log.flush()
+
+    def _note_payload(self, message: Message, dest: int) -> None:
+        nbytes = message.nbytes
+        counts = self.counts
+        counts.payload_bytes_sent += nbytes
+        if self.hosts[dest] != self.host:
+            counts.payload_bytes_off_host += nbytes
+        digest_log = self._digest_log
+        if digest_log is not None:
+            check = crc32(message.payload, crc32(message.args))
             digest_log += (self._port.ticks(), SEND | message.word, dest, nbytes, check)
             if len(digest_log) > FLUSH:
                 digest_log.flush()

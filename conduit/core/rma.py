@@ -375,12 +375,15 @@ class Rma:
             self._target(call, self._ep.rank, then)
             if not self._native.barriers:
                 raise BadRequest(f"{call}: this network has no barriers of its own; look at ep.rma.barriers first")
-            if not isinstance(barrier, tuple) or len(barrier) != 2:
+            try:
+                lead, count = barrier
+            except (TypeError, ValueError):
                 raise BadRequest(
                     f"{call}: barrier={arguments.shown(barrier)} names no barrier; pass a tuple of two ints, the same "
                     "on all ranks"
-                )
-            lead, count = (arguments.integer(call, f"barrier[{i}]", each) for i, each in enumerate(barrier))
+                ) from None
+            lead = arguments.integer(call, "barrier[0]", lead)
+            count = arguments.integer(call, "barrier[1]", count)
             return self._arrive(guard(self._ep, call), (lead, count), bool(marked), then)
         except BadRequest as error:
             return refuse(self._ep, error, _getframe(1))

@@ -30,6 +30,8 @@ _RATE, _ROUTES = attrgetter("bytes_per_s"), attrgetter("_routes")
 
 _FEW = 200
 """Links of routes that have carried as much, below which a loop counts them sooner than a step of Python's does."""
+_MANY = 256
+"""Links in a list from which on they are counted, many at once."""
 
 Hop: TypeAlias = "tuple[Link, int]"
 """A link and the delay in picoseconds from its near end to the near end of what follows."""
@@ -75,6 +77,7 @@ class Link:
         "_until",
         "_waited",
         "_waits",
+        "begun",
         "between",
         "bytes_per_s",
         "free_at",
@@ -96,6 +99,11 @@ class Link:
         """When the last tail gets to it of what it carries already: until then there is room between bytes."""
         self.between = 0
         """Until when it carries what has found room between the bytes of others."""
+        self.begun: defaultdict[int, list[Link]] | None = None
+        """Links that transfers whose first it is have taken before they found one busy, by the size; not yet counted.
+
+        One list for all its routes: of these there may be many, few of which have been gone just now.
+        """
         self._until = 0
         self._queue: deque[tuple[int, Callable[[int], object]]] = deque()
         self._routes: list[Route] = []
@@ -143,20 +151,27 @@ class Link:
         Args:
             over: what `over_routes` has returned for all links that are asked; by default all its routes are counted.
         """
+        if over is None:
+            for route in self._routes:
+                route.first.count_begun()
         carried = self._carried.copy()
         if over is None:
             for route in self._routes:
                 route.count(carried)
-            for route in dict.fromkeys(self._routes):
-                if route.begun is not None:
-                    for (index, nbytes), times in route.begun.items():
-                        carried[nbytes] += times * route.links[:index].count(self)
         else:
             for nbytes, times in over.get(self, {}).items():
                 carried[nbytes] += times
         nbytes = sum(size * times for size, times in carried.items())
         busy = sum(self.takes[size] * times for size, times in carried.items())
         return LinkStatistics(sum(carried.values()), nbytes, seconds(busy), self._waits, seconds(self._waited))
+
+    def count_begun(self) -> None:
+        """Count for each of the links in `begun` what it has carried."""
+        if self.begun:
+            for nbytes, taken in self.begun.items():
+                for link, times in Counter(taken).items():
+                    link._carried[nbytes] += times
+            self.begun.clear()
 
     def _close(self) -> None:
         """Keep newcomers behind those who wait, until the link is released."""
@@ -257,11 +272,9 @@ class Route:
         slowest: how long sizes take the slowest of them.
         latency: the sum of the delays, picoseconds.
         carried: how many transfers of each size found all links free.
-        begun: how many found so many of the first links free, and then a busy one: by the number of links and the size;
-            None where none did.
     """
 
-    __slots__ = ("after", "begun", "carried", "first", "latency", "links", "slowest")
+    __slots__ = ("after", "carried", "first", "latency", "links", "slowest")
 
     RESERVES: ClassVar[tuple[str, ...]] = ("carry",)
     """The methods that take links, called as `method(nbytes, head, ...)`."""
@@ -278,7 +291,6 @@ class Route:
         self.first = links[0]
         self.slowest = slowest
         self.carried: defaultdict[int, int] = defaultdict(int)
-        self.begun: defaultdict[tuple[int, int], int] | None = None
         for link in links:
             link._routes.append(self)
         kernel = links[0].kernel
@@ -356,18 +368,26 @@ class Route:
         """
         index = self.links.index(busy)
         if index:
-            begun = self.begun
-            if begun is None:
-                begun = self.begun = defaultdict(int)
-            begun[index, nbytes] += 1
-            end = head + slowest(self.links[:index])[nbytes]
+            first, taken = self.first, self.links[:index]
+            if first.begun is None:
+                first.begun = defaultdict(list)
+            begun = first.begun[nbytes]
+            begun += taken
+            if len(begun) > _MANY:
+                first.count_begun()
+            takes = first.takes
+            if takes is not self.slowest:
+                takes = slowest(taken)
+            end = head + takes[nbytes]
             if end > tail:
                 tail = end
         busy.wait(head + self.after[index], _Rest(self, index, nbytes, tail, then))
 
 
 def over_routes(links: Iterable[Link]) -> OverRoutes:
-    """Return for each of `links` how many transfers of each size found it and all links before it on their routes free.
+    """Return for each of `links` how many transfers of each size found all links on their routes free.
+
+    Those that did not are counted by the links themselves, from now on.
 
     Each route is counted once, not once for each of its links: of a machine of a thousand hosts there are thousands.
     """
@@ -377,9 +397,7 @@ def over_routes(links: Iterable[Link]) -> OverRoutes:
         route.count(carried)
         for size_and_times in carried.items():
             passed[size_and_times] += route.links
-        if route.begun is not None:
-            for (index, nbytes), times in route.begun.items():
-                passed[nbytes, times] += route.links[:index]
+        route.first.count_begun()
     found: defaultdict[Link, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
     for (nbytes, times), on_ways in passed.items():
         if len(on_ways) < _FEW:

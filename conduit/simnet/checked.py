@@ -65,9 +65,10 @@ class Ledger:
         return False
 
     def give_back(self, rank: int, dest: int, slot: object) -> None:
-        """A request in this slot has been taken: the slot may be free at any time."""
-        if isinstance(slot, int):
-            self._held.pop((rank, dest, slot), None)
+        """A request in this slot, named as for `hand_out`, has been taken: the slot may be free at any time."""
+        number = getattr(slot, "number", slot)
+        if isinstance(number, int):
+            self._held.pop((rank, dest, number), None)
 
 
 def source_problem(port: SimulatedPort, message: Message) -> str:

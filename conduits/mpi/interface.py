@@ -6,8 +6,8 @@ are objects with the buffer protocol, and all of their bytes are meant.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 
 class PlainRequest(Protocol):
@@ -67,3 +67,41 @@ class PlainLibrary(Protocol):
 
     def startall(self, requests: Sequence[PlainRequest]) -> None:
         """Begin several persistent requests, in order."""
+
+
+class SharedPiece(NamedTuple):
+    """A piece of what one rank writes for others of its host, in memory that they share.
+
+    Attributes:
+        start, stop: where it is in what is written, bytes.
+        readers: who reads it, ranks of the communicator.
+        wanted: how many bytes of it each of them reads, where that is not all; for who is told.
+    """
+
+    start: int
+    stop: int
+    readers: tuple[int, ...]
+    wanted: tuple[int, ...] = ()
+
+
+class SharedTake(NamedTuple):
+    """What a rank reads of such a piece.
+
+    Attributes:
+        source: who writes it, a rank of the communicator.
+        part: which of what it writes in the call.
+        number: of the piece.
+        start, stop: what is wanted of it, bytes within the piece.
+        total: how many bytes are counted on in all pieces together.
+        land: takes what was read.
+        runs: to how many places it goes.
+    """
+
+    source: int
+    part: int
+    number: int
+    start: int
+    stop: int
+    total: int
+    land: Callable[[bytes], object]
+    runs: int = 1

@@ -45,6 +45,8 @@ _SENDS = 256  # of a rank that are known
 _LINES = 3  # that one line of a warning names
 _READY = ("Rsend", "Irsend", "Rsend_init")
 _STEPS = 10  # of the library in one pass, as messages
+_STYLES = Literal["flat", "broadcast", "nodes"]
+_STYLES_WITH_EXCHANGE = Literal["flat", "broadcast", "nodes", "exchange"]
 _T = TypeVar("_T")
 
 
@@ -53,7 +55,8 @@ def _common_options(library: type[Installation]) -> dict[str, Any]:
     return {
         "collectives": option(
             library.collectives, "the usual algorithms of MPI's collectives: flat is blind to who shares a host; with "
-            "nodes one rank speaks for those of its host, with broadcast in broadcasts alone",
+            "nodes one rank speaks for those of its host, with broadcast in broadcasts alone"
+            + ("; with exchange besides through shared buffers within a host" if library.exchanges else ""),
         ),
         "credits": option(
             8, "requests under way from one rank to another", validator=attrs.validators.and_(
@@ -148,7 +151,11 @@ def on(library: type[Installation]) -> type[SimulatedMpi]:
     """Return the network of Active Messages on a library."""
     fields = _common_options(library)
     fields |= {
-        "__annotations__": {"collectives": Literal["flat", "broadcast", "nodes"], "credits": int, "medium": int},
+        "__annotations__": {
+            "collectives": _STYLES_WITH_EXCHANGE if library.exchanges else _STYLES,
+            "credits": int,
+            "medium": int,
+        },
         "__doc__": library.Options.__doc__,
         "__module__": __name__,
     }

@@ -1,5 +1,6 @@
 """Which cases a spec makes."""
 
+from collections import Counter
 from functools import cache
 from itertools import combinations, product
 
@@ -121,7 +122,17 @@ def test_a_check_runs_on_the_first_cases_and_on_others_by_chance():
         assert [case for case in found if case in taken] == taken  # in order, none twice
         assert drawn(found, most, "1/sci/a check") == taken
     assert drawn(found, None, "1") == drawn(found, 1000, "1") == found
-    assert drawn(found, 1, "1") == found[:1]
+
+
+def test_where_there_is_no_room_for_all_first_cases_a_check_has_one_of_them_or_in_its_share_of_the_checks_all():
+    found = of("sci")
+    taken = [drawn(found, 1.25, f"1/sci/{check}") for check in range(2000)]
+    counts = Counter(tuple(case.ranks for case in cases_) for cases_ in taken)
+    assert counts.keys() == {(2,), (3,), (2, 3)}
+    assert all(case in found[:FIRST] for cases_ in taken for case in cases_)
+    assert counts[2, 3] == pytest.approx(500, rel=0.2)
+    assert counts[2,] == pytest.approx(750, rel=0.2)
+    assert {len(drawn(found, 1, str(check))) for check in range(100)} == {1}
 
 
 def test_in_time_every_case_is_drawn():
@@ -145,7 +156,8 @@ class Settings:
 
 
 @pytest.mark.parametrize(
-    ("networks", "together", "each"), [(1, 56, 56), (4, 56, 14), (10, 56, 5), (40, 56, FIRST), (4, 0, None)]
+    ("networks", "together", "each"),
+    [(1, 56, 56), (4, 56, 14), (10, 56, 5.6), (40, 50, 1.25), (60, 56, 1), (4, 0, None)],
 )
 def test_the_more_networks_the_smaller_is_the_share_of_each(networks, together, each):
     assert _most(Settings(networks, together)) == each

@@ -152,6 +152,25 @@ def test_a_link_has_carried_every_transfer_over_it_once_whichever_links_were_bus
         assert link.statistics()[:2] == link.statistics(over)[:2] == (len(sizes), sum(sizes))
 
 
+def test_what_many_transfers_took_before_a_busy_link_is_counted_however_often_that_is_asked():
+    kernel = Kernel()
+    near, way, far = (Link(kernel, rate) for rate in (2 * RATE, RATE, RATE // 2))
+    route = Route([(near, 0), (way, 0), (far, 0)])
+    count, asked = 300, []
+
+    def send():
+        carry(kernel, route, 10, {}, "")()
+
+    def ask():
+        asked.append([link.statistics().transfers for link in (near, way, far)])
+
+    # Each is sent when the first two links are free; the last takes twice as long.
+    acts = [(number * 10_000, send) for number in range(count)]
+    run(kernel, *acts, (150 * 10_000 - 1, ask), (count * 10_000, ask))
+    assert [each[:2] for each in asked] == [[150, 150], [count, count]]
+    assert [link.statistics(over_routes([link]))[:2] for link in (near, way, far)] == [(count, 10 * count)] * 3
+
+
 def test_one_event_for_each_wait():
     kernel = Kernel()
     route = Route([(Link(kernel, RATE), 1000) for _ in range(30)])

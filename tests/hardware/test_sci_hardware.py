@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from conduit.sim import Cpu, Kernel, simulate
 from conduit.sim.topology import Torus
-from conduits.sci.driver import RemoteSlot, SciError, Sisci, SlotWriter
+from conduits.sci.driver import RemoteSlot, RemoteSlots, SciError, Sisci, SlotWriter
 from conduits.sci.hardware import SciFabric, packets, wire_bytes
 
 NS = 1000
@@ -264,21 +264,21 @@ def test_a_mapping_given_up_is_of_no_use():
     pair.near.unmap(pair.mapping)
     with pytest.raises(SciError, match=r"\Ahost 0: .*: the segment is not mapped any more\Z"):
         pair.near.store(pair.mapping, 0, b"x", lambda when: None)
-    slot = RemoteSlot(pair.near, pair.mapping, 0, 8, pair.mapping, (0, 1))
+    slot = RemoteSlot(RemoteSlots(pair.near, pair.mapping, pair.mapping, 2), 0, 8, (0, 1))
     with pytest.raises(SciError, match=r"\Ahost 0: .*: the segment is not mapped any more\Z"):
         SlotWriter(pair.near, Cpu(pair.kernel)).announce(slot, lambda: None)
 
 
 def test_a_slot_ends_with_its_mapping():
     pair = Pair()
-    slot = RemoteSlot(pair.near, pair.mapping, 8, 8, pair.mapping, (0, 1))
+    slot = RemoteSlot(RemoteSlots(pair.near, pair.mapping, pair.mapping, 2), 8, 8, (0, 1))
     writer = SlotWriter(pair.near, Cpu(pair.kernel))
     pair.near.unmap(pair.mapping)
     with pytest.raises(SciError, match=r"\Ahost 0: 1 bytes at offset 1 .*: the segment is not mapped any more\Z"):
         writer.announce(slot, lambda: None)
     slot.data = b"data"
     with pytest.raises(SciError, match=r"\Ahost 0: 4 bytes at offset 8 .*: the segment is not mapped any more\Z"):
-        slot.find_plan(pair.near)
+        slot.plan_data()
 
 
 def test_only_exported_segments_can_be_connected_to():
@@ -526,7 +526,7 @@ def test_announced_bytes_land_with_their_flags():
     def act():
         pair.near.store(pair.mapping, 0, b"abc", lambda when: None, True)
         when = pair.near.barrier(lambda when: None)
-        slot = RemoteSlot(pair.near, pair.mapping, 0, 8, control, (2, 0))
+        slot = RemoteSlot(RemoteSlots(pair.near, pair.mapping, control, 2), 0, 8, (2, 0))
         pair.kernel.at(when, SlotWriter(pair.near, Cpu(pair.kernel)).announce, slot, lambda: None)
 
     run(pair.kernel, (0, act))

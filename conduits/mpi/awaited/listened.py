@@ -5,7 +5,8 @@ A message is told where it is sent, those that a collective sends under the coll
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from conduit import Endpoint
@@ -15,6 +16,7 @@ from conduits.mpi.awaited.process import Process
 from conduits.mpi.engine.persistent import PersistentCalls
 from conduits.mpi.engine.plain import P2P
 from conduits.mpi.engine.transfer import PROC_NULL
+from conduits.mpi.interface import SharedPiece
 
 _INTERNAL = ("Dup", "Clone", "Split", "Split_type", "Create", "Create_group")
 """Collective calls that move none of the program's data."""
@@ -83,6 +85,22 @@ class ListenedPlain(PersistentCalls):
         """As of the communicator."""
         return self._send(self._plain.Ibsend, buf, dest, tag)
 
+    def share_pieces(self, data: memoryview, pieces: Sequence[SharedPiece], tag: int, part: int, *, hidden: int) -> Any:
+        """As of the communicator; told as messages to all that read."""
+        begin, read = self.now(), Counter[int]()
+        begun = self._plain.share_pieces(data, pieces, tag, part, hidden=hidden)
+        for start, stop, readers, wanted in pieces:
+            read.update(dict(zip(readers, wanted or [stop - start] * len(readers), strict=True)))
+        self._read(begin, read, tag)
+        return begun
+
+    def count_call(self, readers: Sequence[int], tag: int, part: int, *, hidden: int) -> Any:
+        """As of the communicator; told as messages to all that look."""
+        begin = self.now()
+        begun = self._plain.count_call(readers, tag, part, hidden=hidden)
+        self._read(begin, dict.fromkeys(readers, 0), tag)
+        return begun
+
     def Irecv(self, *args: Any, **named: Any) -> Any:
         """As of the communicator."""
         return self._plain.Irecv(*args, **named)
@@ -106,6 +124,10 @@ class ListenedPlain(PersistentCalls):
         begun = send(buf, dest, tag)
         self._sent(begin, buf, dest, "send")
         return begun
+
+    def _read(self, begin: int, read: Mapping[int, int], tag: int) -> None:
+        for reader, nbytes in read.items():
+            self.tell(begin, "message", self.collectives.get(tag, _AGREEMENT), self._plain.group[reader], nbytes)
 
     def _sent(self, begin: int, buf: Any, dest: int, name: str) -> None:
         if dest != PROC_NULL:

@@ -7,5 +7,6 @@ of the program can match.
 
 Trees take log2 n steps and suit small data.  Rings and pairwise exchanges move each byte as seldom as possible and suit
 large data.  Two-level algorithms let one rank of each host speak for the others (`nodes`), because a message within a
-host costs less.  `algorithms` has all of them by name, and what is taken where a program names none.
+host costs less.  Where a library has memory that one rank of a host writes and others read, `local_exchange` is made of
+that within a host.  `algorithms` has all of them by name, and what is taken where a program names none.
 """

@@ -13,6 +13,7 @@ from conduits.mpi.collectives import (
     barrier,
     broadcast,
     gather,
+    local_exchange,
     native,
     pieces,
     reduce,
@@ -112,6 +113,16 @@ _NATIVE: Mapping[str, CollAlgorithm] = {
     "Scan": CollAlgorithm(native.scan),
 }  # fmt: skip
 
+EXCHANGE = "local-exchange"
+"""The name of those that go through memory that the ranks of a host share, where a library has it."""
+
+_EXCHANGE: Mapping[str, CollAlgorithm] = {
+    "Barrier": CollAlgorithm(local_exchange.barrier), "Bcast": CollAlgorithm(local_exchange.broadcast),
+    "Allgather": CollAlgorithm(local_exchange.allgather), "Reduce": CollAlgorithm(local_exchange.reduce, "hosts"),
+    "Allreduce": CollAlgorithm(local_exchange.allreduce, "hosts"),
+    "Reduce_scatter": CollAlgorithm(local_exchange.reduce_scatter, "hosts"),
+}  # fmt: skip
+
 _SAME = {
     "Ibarrier": "Barrier", "Ibcast": "Bcast", "Iallreduce": "Allreduce", "Ialltoall": "Alltoall",
     "Allgatherv": "Allgather", "Reduce_scatter_block": "Reduce_scatter", "Exscan": "Scan",
@@ -129,19 +140,27 @@ STYLES: Mapping[str, Mapping[str, str]] = {
         "Barrier": "two-level", "Bcast": "two-stage", "Scatter": "two-level", "Gather": "two-level",
         "Allgather": "two-level", "Alltoall": "two-level", "Reduce": "two-level", "Allreduce": "two-level",
     },
+    "exchange": {
+        **dict.fromkeys(_EXCHANGE, EXCHANGE), "Scatter": "two-level", "Gather": "two-level", "Alltoall": "two-level",
+    },
 }  # fmt: skip
 """What is taken where a program names none.  "flat": as if every rank had a host of its own, with MPICH's trees;
 "nodes": with a leader for the ranks of each host, where there is such an algorithm, else as "flat"; "broadcast": so in
-broadcasts alone, as MPI-StarT."""
+broadcasts alone, as MPI-StarT; "exchange": as "nodes", and through memory that they share within a host."""
 
 _ORDERED = {"Reduce": "binomial-ordered", "Allreduce": "reduce-broadcast", "Reduce_scatter": "reduce-then-scatter"}
 """What is taken instead where the operator does not commute and the usual one would mind."""
 
 
 def named(call: str, style: str = "") -> Mapping[str, CollAlgorithm]:
-    """Return the algorithms of a call; with the style "library" those of the library's own are among them."""
+    """Return the algorithms of a call.
+
+    With the style "library" those of the library's own are among them, with "exchange" those through shared memory.
+    """
     collective = _SAME.get(call, call)
     own = {LIBRARY: _NATIVE[collective]} if style == LIBRARY else {}
+    if style == "exchange" and collective in _EXCHANGE:
+        own[EXCHANGE] = _EXCHANGE[collective]
     return {**ALGORITHMS[collective], **own}
 
 

@@ -11,9 +11,13 @@ from collections.abc import Generator, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from conduits.mpi.errors import ErrorClass, MpiError
-from conduits.mpi.interface import PlainRequest
+from conduits.mpi.interface import PlainRequest, SharedPiece, SharedTake
 
 Steps: TypeAlias = Generator[Sequence[PlainRequest], None, Any]
+
+
+TAKEN = -1
+"""In the place of a rank: of what was read in shared memory, which knows by itself whether all was as expected."""
 
 
 class Tally:
@@ -113,6 +117,48 @@ class CollectiveChannel:
         self._expected.append((begun, self._members[source], len(data)))
         return begun
 
+    @property
+    def exchange(self) -> Any:
+        """What the library can do in memory that one rank of a host writes and others read; see `share`."""
+        return self._comm.exchange
+
+    def share(self, data: memoryview, pieces: Sequence[SharedPiece], part: int) -> PlainRequest:
+        """Begin to write pieces of bytes for ranks of this rank's host; they must not change until it is over.
+
+        Args:
+            data: the bytes.
+            pieces: of them, in order.
+            part: which of what this rank writes in the call.
+        """
+        if self._costs.tally is not None:
+            self._costs.tally.add("channel", len(data))
+        of_all = [piece._replace(readers=self._real(piece.readers)) for piece in pieces]
+        begun: PlainRequest = self._comm.share_pieces(data, of_all, self._tag, part, hidden=self._hidden)
+        return begun
+
+    def take(self, takes: Sequence[SharedTake]) -> PlainRequest:
+        """Begin to read what ranks of this rank's host write, piece by piece in this order."""
+        of_all = [take._replace(source=self._members[take.source]) for take in takes]
+        begun: PlainRequest = self._comm.take_pieces(of_all, self._tag, hidden=self._hidden)
+        self._expected.append((begun, TAKEN, 0))
+        return begun
+
+    def tell(self, ranks: Sequence[int], part: int) -> PlainRequest:
+        """Begin to tell ranks of this rank's host that it has come to this call."""
+        if self._costs.tally is not None:
+            self._costs.tally.add("channel", 0)
+        begun: PlainRequest = self._comm.count_call(self._real(ranks), self._tag, part, hidden=self._hidden)
+        return begun
+
+    def hear(self, ranks: Sequence[int], part: int) -> PlainRequest:
+        """Begin to wait until ranks of this rank's host have told so."""
+        takes = [SharedTake(each, part, 0, 0, 0, 0, bytes) for each in self._real(ranks)]
+        begun: PlainRequest = self._comm.take_pieces(takes, self._tag, hidden=self._hidden, counts=True)
+        return begun
+
+    def _real(self, ranks: Sequence[int]) -> tuple[int, ...]:
+        return tuple(self._members[each] for each in ranks)
+
     def native(self, call: str, *args: Any) -> PlainRequest:
         """Begin a collective of the library's own, of which real MPI alone has any; all of its ranks take part."""
         self._native = True
@@ -164,10 +210,17 @@ class CollectiveChannel:
             for request, source, room in expected:
                 if not request.over:
                     self._expected.append((request, source, room))
-                elif request.nbytes != room:
+                    continue
+                nbytes = room
+                if source != TAKEN:
+                    nbytes = request.nbytes
+                elif request.wrong is not None:
+                    source, nbytes, room = request.wrong
+                    source = self._comm.group.index(source)
+                if nbytes != room:
                     raise MpiError(
                         ErrorClass.ERR_TRUNCATE,
-                        f"{what}: rank {source} sent {request.nbytes} bytes where {room} were counted on; {_AGREE}",
+                        f"{what}: rank {source} sent {nbytes} bytes where {room} were counted on; {_AGREE}",
                     ) from None
             if failed is not None:
                 if not self._native:

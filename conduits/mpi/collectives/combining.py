@@ -21,14 +21,14 @@ class Combining:
         datatype: MPI's name of the elements.
 
     Attributes:
-        unit, op, datatype: the same.
+        apply, unit, op, datatype: the same.
     """
 
-    __slots__ = ("_apply", "_channel", "datatype", "op", "unit")
+    __slots__ = ("_channel", "apply", "datatype", "op", "unit")
 
     def __init__(self, channel: CollectiveChannel, apply: Apply, unit: int, op: str = "", datatype: str = "") -> None:
         self._channel = channel
-        self._apply = apply
+        self.apply = apply
         self.unit = unit
         self.op = op
         self.datatype = datatype
@@ -36,7 +36,7 @@ class Combining:
     def __call__(self, low: memoryview, high: memoryview) -> memoryview:
         """Return what the operands of lower ranks and of higher ranks make together; it lies where `high` was."""
         if len(high):
-            self._apply(low, high)
+            self.apply(low, high)
             self._channel.worked(len(high))
         return high
 

@@ -42,7 +42,14 @@ def check(program: str, options: MpiOptions, *, pairing: bool = True) -> None:
 
 def styles(conduits: Iterable[str]) -> set[str]:
     """Return which styles of `collectives.algorithms.named` the MPI libraries of some specs have."""
-    return {LIBRARY if "library=mpi4py" in text.replace(" ", "") else "" for text in conduits}
+    return {_style(text.replace(" ", "")) for text in conduits}
+
+
+def _style(spec: str) -> str:
+    if "library=mpi4py" in spec:
+        return LIBRARY
+    exchanges = "library=sunmpi" in spec and ("collectives=" not in spec or "collectives=exchange" in spec)
+    return "exchange" if exchanges else ""
 
 
 def library_marks(spec: Any) -> list[SizeMark]:

@@ -22,8 +22,9 @@ from typing import Protocol
 
 from conduit.sim import Cpu, Kernel
 from conduit.simnet import HostModel
+from conduits.mpi.engine.sharing import Exchange
 from conduits.mpi.engine.software import Software
-from conduits.mpi.engine.transfer import Mode, Receive, Send
+from conduits.mpi.engine.transfer import Mode, Receive, Send, Transfer
 from conduits.mpi.engine.worker import Worker
 
 NOTHING, LAST, MORE = range(3)
@@ -79,6 +80,9 @@ class Matching(Protocol):
 
     def received(self, receive: Receive) -> None:
         """Take note that all that was wanted of a message is in its receive's buffer."""
+
+    def ended(self, transfer: Transfer) -> None:
+        """Take note that what is no message is over, a `Share` or a `Reading`."""
 
     def notify(self) -> None:
         """Let polls find something; from any event."""
@@ -144,15 +148,18 @@ class Device(ABC):
     Attributes:
         miss_ps: what a poll takes that finds nothing; a device that changes it calls `engine.miss_changed()`.
         eager_limit: bytes of a message to the rank itself that is kept where its receive is not there.
+        exchange: what it does in memory that one rank of a host writes and others read; None where it has none.
     """
 
-    __slots__ = ("eager_limit", "engine", "miss_ps")
+    __slots__ = ("eager_limit", "engine", "exchange", "miss_ps")
 
     miss_ps: int
     eager_limit: int
+    exchange: Exchange | None
 
     def __init__(self, engine: Matching) -> None:
         self.engine = engine
+        self.exchange = None
 
     def begin_pass(self) -> None:  # noqa: B027  most have nothing to do here
         """Begin a poll; `miss_ps` of it are on the CPU's time already."""

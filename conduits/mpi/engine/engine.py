@@ -22,15 +22,18 @@ from conduit.simnet import HostModel
 from conduits.mpi.engine.device import MORE, Device, IncomingMessage
 from conduits.mpi.engine.itself import ToItself
 from conduits.mpi.engine.schedule import Schedule, Steps
+from conduits.mpi.engine.sharing import Reading, Share
 from conduits.mpi.engine.software import Software
-from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, Mode, Receive, Send
+from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, Mode, Receive, Send, Transfer
 from conduits.mpi.engine.worker import Worker
 from conduits.mpi.errors import ErrorClass, MpiError
+from conduits.mpi.interface import SharedPiece, SharedTake
 
-_SENT, _RECEIVED = 4 << 20, 5 << 20  # numbers of native operations (conduit.core.digest), which MPI jobs never log
+# Numbers of native operations (conduit.core.digest), which MPI jobs never log.
+_SENT, _RECEIVED, _SHARED = 4 << 20, 5 << 20, 6 << 20
 _SYNCHRONOUS = Mode.SYNCHRONOUS
 _NOTHING: list[Receive] = []
-_FLUSH = 300  # as conduit.core.digest.FLUSH
+_FLUSH = 300  # integers in the digest log from which on they are hashed
 
 
 class EnginePort(Protocol):
@@ -205,6 +208,28 @@ class Engine:
             arrival.deliver(receive)
         return receive
 
+    def begin_share(
+        self, context: int, tag: int, part: int, data: memoryview, pieces: Sequence[SharedPiece], counts: bool
+    ) -> Share:
+        """Begin to write what others of the host read; see `Share`."""
+        exchange = self.device.exchange
+        assert exchange is not None
+        self.charge(self.software.call_ps)
+        self._log(_SHARED, self.rank, context << 32 | tag, data)
+        self._unfinished += 1
+        share = Share(self, context, tag, data, part, pieces, counts)
+        exchange.share(share)
+        return share
+
+    def begin_reading(self, context: int, tag: int, takes: Sequence[SharedTake], counts: bool) -> Reading:
+        """Begin to read what others of the host write; see `Reading`."""
+        exchange = self.device.exchange
+        assert exchange is not None
+        self.charge(self.software.call_ps)
+        reading = Reading(self, context, tag, takes, counts)
+        exchange.read(reading)
+        return reading
+
     def receive_found(self, arrival: IncomingMessage, data: memoryview) -> Receive:
         """Begin a receive of a message that `find` has taken out."""
         self.cpu.charge(self.software.call_ps)
@@ -357,6 +382,12 @@ class Engine:
         if self.schedules:
             self.notify()
 
+    def ended(self, transfer: Transfer) -> None:
+        """Take note that a `Share` or a `Reading` is over."""
+        if isinstance(transfer, Share):
+            self._unfinished -= 1
+        self._end(transfer)
+
     def miss_changed(self) -> None:
         """Take note that a poll that finds nothing costs another time than before."""
         self.home.miss_changed()
@@ -417,7 +448,14 @@ class Engine:
             self._unfinished -= 1
             self._end(send)
 
-    def _end(self, transfer: Send | Receive) -> None:
+    def _log(self, kind: int, rank: int, message: int, data: memoryview) -> None:
+        digest_log = self.digest_log
+        if digest_log is not None:
+            digest_log.extend((self.cpu.free, kind, rank, message, len(data), crc32(data)))
+            if len(digest_log) > _FLUSH:
+                digest_log.flush()
+
+    def _end(self, transfer: Transfer) -> None:
         self.cpu.free += self.software.complete_ps
         transfer.over = self._ended = True
         if self.schedules:

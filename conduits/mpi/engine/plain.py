@@ -16,9 +16,10 @@ from conduits.mpi.engine.device import IncomingMessage
 from conduits.mpi.engine.engine import Engine
 from conduits.mpi.engine.persistent import PersistentCalls
 from conduits.mpi.engine.schedule import Schedule, Steps
+from conduits.mpi.engine.sharing import Exchange, Reading, Share
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL, Mode, Receive, Send
 from conduits.mpi.errors import ErrorClass, MpiError
-from conduits.mpi.interface import PlainRequest
+from conduits.mpi.interface import PlainRequest, SharedPiece, SharedTake
 
 TAG_UB = (1 << 31) - 1
 """The largest tag."""
@@ -197,7 +198,10 @@ class EngineComm(PersistentCalls):
         )
 
     def Free(self) -> None:
-        """Do nothing: what was begun in it goes on, and its contexts are never given again."""
+        """Give it back; what was begun in it goes on, and its contexts are never given again."""
+        exchange = self._engine.device.exchange
+        if exchange is not None:
+            exchange.freed(self.context + HIDDEN, self.group)
 
     def Abort(self, errorcode: int = 0) -> NoReturn:
         """End the job at once."""
@@ -269,6 +273,34 @@ class EngineComm(PersistentCalls):
         self._engine.charge(self._engine.software.test_ps)
         arrival = self._engine.extract(self.context, source, tag)
         return None if arrival is None else Found(self._engine, arrival)
+
+    # -- memory that the ranks of a host share ---------------------------------------------------------
+
+    @property
+    def exchange(self) -> Exchange | None:
+        """How ranks of one host read what another one has written; None where the library cannot."""
+        return self._engine.device.exchange
+
+    def share_pieces(
+        self, data: memoryview, pieces: Sequence[SharedPiece], tag: int, part: int, *, hidden: int
+    ) -> Share:
+        """Begin to write pieces of `data` for others of this rank's host."""
+        world = [piece._replace(readers=self._world(piece.readers)) for piece in pieces]
+        return self._engine.begin_share(self.context + hidden, tag, part, data, world, False)
+
+    def count_call(self, readers: Sequence[int], tag: int, part: int, *, hidden: int) -> Share:
+        """Begin to tell others of this rank's host that it has come to a call."""
+        piece = SharedPiece(0, 0, self._world(readers))
+        return self._engine.begin_share(self.context + hidden, tag, part, memoryview(b""), [piece], True)
+
+    def take_pieces(self, takes: Sequence[SharedTake], tag: int, *, hidden: int, counts: bool = False) -> Reading:
+        """Begin to read what others of this rank's host write, in this order."""
+        group = self.group
+        world = [take._replace(source=group[take.source]) for take in takes]
+        return self._engine.begin_reading(self.context + hidden, tag, world, counts)
+
+    def _world(self, ranks: Sequence[int]) -> tuple[int, ...]:
+        return tuple(self.group[rank] for rank in ranks)
 
     def has(self, source: int, tag: int) -> bool:
         """Return whether a probe would find anything; free of cost."""

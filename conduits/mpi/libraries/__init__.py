@@ -11,5 +11,6 @@ All have two rules in common.  Envelopes always get through, and only payload by
 receive that match always complete.  And what a receiver keeps of unexpected messages is bounded, for each sender: a
 message that finds no room there goes as a request to send (rendezvous).
 
-Within a host all of them move messages through `rings`, and copies share the host's `memory`.
+Within a host all of them move messages through `rings`, and copies share the host's `memory`.  Collectives of sunmpi
+exchange there through buffers that one rank writes and many read (`conduits.mpi.engine.sharing`).
 """

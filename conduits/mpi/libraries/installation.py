@@ -36,6 +36,8 @@ class Installation(ABC):
     constants: ClassVar[tuple[Constant, ...]] = ()
     collectives: ClassVar[str] = "flat"
     """The usual algorithms of its collectives: one of `STYLES` of `conduits.mpi.collectives.algorithms`."""
+    exchanges: ClassVar[bool] = False
+    """Whether its devices have an `exchange`, which the style "exchange" needs."""
 
     software: ClassVar[Software]
     """What the library's calls take."""

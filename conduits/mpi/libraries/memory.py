@@ -45,6 +45,11 @@ class HostMemory:
         else:
             self._piece(self.link, nbytes, self._host.copy_call_ps, done, self._kernel.now)
 
+    def copy_runs(self, nbytes: int, runs: int, done: Done) -> None:
+        """As `copy`, of bytes that go to so many places: each of these copies has its start."""
+        more = (runs - 1) * self._host.copy_call_ps
+        self.copy(nbytes, lambda when: done(when + more))
+
     def _piece(self, link: Link, left: int, start: int, done: Done, when: int) -> None:
         """Copy the next piece from `when` on, which takes its processor `start` before the first byte."""
         now = self._kernel.now

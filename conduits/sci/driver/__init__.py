@@ -8,7 +8,7 @@ To store to it by the CPU (PIO) it must also map it (`SegmentMapping`).  `Sisci`
 
 from conduits.sci.driver.process import ALIGN, MAP_PS, UNMAP_PS, Sisci, segment_limit
 from conduits.sci.driver.segment import RemoteSegment, SciError, Segment, SegmentMapping, Then
-from conduits.sci.driver.slot import RemoteSlot
+from conduits.sci.driver.slot import RemoteSlot, RemoteSlots
 from conduits.sci.driver.writer import SlotWriter
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "UNMAP_PS",
     "RemoteSegment",
     "RemoteSlot",
+    "RemoteSlots",
     "SciError",
     "Segment",
     "SegmentMapping",

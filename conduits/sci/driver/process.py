@@ -23,7 +23,7 @@ from functools import partial
 from conduit.sim.memory import Buffer, Memory, Store
 from conduits.sci import constants as c
 from conduits.sci.driver.segment import RemoteSegment, SciError, Segment, SegmentMapping, Then
-from conduits.sci.hardware import Adapter, SciFabric, StorePlan, packets
+from conduits.sci.hardware import Adapter, SciFabric, StoreTimes, packets
 
 ALIGN = c.whole(c.DMA_ALIGN)
 MAP_PS = c.ps(c.MAP)
@@ -166,7 +166,10 @@ class Sisci:
         Raises:
             SciError: outside the segment, or it is not mapped any more.
         """
-        plan = self.store_plan(mapping, offset, len(data))
+        size = len(data)
+        if offset < 0 or not size or offset + size > mapping.nbytes or not mapping.alive:
+            self.refuse(mapping, offset, size)
+        plan = self.adapter.plan(mapping.way, size, packets(offset, size), 1)
         landed: Then = mapping.placed
         if announced and not self.weak:
             self.announced.append((mapping.segment, offset, data))
@@ -179,7 +182,7 @@ class Sisci:
         landed(self.adapter.arrival)
         return end
 
-    def store_plan(self, mapping: SegmentMapping, offset: int, size: int) -> StorePlan:
+    def store_times(self, mapping: SegmentMapping, offset: int, size: int) -> StoreTimes:
         """Return what a store of `size` bytes takes.
 
         Raises:
@@ -187,7 +190,7 @@ class Sisci:
         """
         if offset < 0 or not size or offset + size > mapping.nbytes or not mapping.alive:
             self.refuse(mapping, offset, size)
-        return self.adapter.plan(mapping.way, size, packets(offset, size), 1)
+        return self.adapter.times(mapping.way, size, packets(offset, size), 1)
 
     def barrier(self, then: Then) -> int:
         """Wait until all stores of this process have landed.

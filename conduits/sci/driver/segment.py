@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 from conduit.errors import NetworkError
+from conduit.sim.actions import nothing
 from conduit.sim.memory import Buffer, Store
 from conduits.sci.hardware import Adapter
 
@@ -32,9 +33,9 @@ class Importer(Protocol):
 
 
 class Watcher(Protocol):
-    """What depends on an import: a `RemoteSlot`."""
+    """What depends on an import: a `RemoteSlot`, or what several share."""
 
-    def lost(self, mapping: SegmentMapping) -> None:
+    def lost(self) -> None:
         """The import has been given up."""
 
 
@@ -47,7 +48,7 @@ class Segment:
         nbytes: its size.
         memory: its bytes, for the owner.
         on_landing: called in the event in which bytes of another host have landed; stands for the
-            owner's next look at its memory.
+            owner's next look at its memory.  Does nothing until its owner has set it.
     """
 
     __slots__ = ("exported", "host", "memory", "nbytes", "number", "on_landing")
@@ -58,7 +59,7 @@ class Segment:
         self.nbytes = nbytes
         self.memory = memory
         self.exported = False
-        self.on_landing: Callable[[], object] | None = None
+        self.on_landing: Callable[[], object] = nothing
 
     def export(self) -> None:
         """Let others connect to it."""
@@ -67,8 +68,7 @@ class Segment:
     def land(self, offset: int, data: Buffer) -> None:
         """Take bytes that arrive, in the event of their arrival."""
         self.memory.write(offset, data)
-        if self.on_landing is not None:
-            self.on_landing()
+        self.on_landing()
 
 
 class RemoteSegment:
@@ -103,7 +103,7 @@ class SegmentMapping:
         """Refuse what is stored to it from now on."""
         self.alive = False
         for each in self.watchers:
-            each.lost(self)
+            each.lost()
 
     def placed(self, arrival: int) -> None:
         """A store lands at `arrival`."""

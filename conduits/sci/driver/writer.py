@@ -82,22 +82,21 @@ class SlotWriter:
         Of a store that has landed before anything else happens nothing is left but its count.
         """
         driver, adapter, slot = self._driver, self._adapter, self._slot
-        plan, flags = slot.plan, slot.flag_plan
+        flags, times = slot.at, slot.times
         if (
-            plan is None or flags is None or len(slot.data) != plan.times.nbytes or plan.links is not flags.links
-            or driver.pending or driver.announced
+            len(slot.data) != times.nbytes or slot.links is not flags.links or driver.pending or driver.announced
         ):  # fmt: skip
             return False
-        landed = adapter.landing(plan, when)
+        landed = adapter.landing(slot, when)
         if not landed:
             return False
-        response, kernel = plan.times.response, self._kernel
+        response, kernel = times.response, self._kernel
         known = landed + response
         if known < driver.complete:
             known = driver.complete
         if not kernel.advance_event(known):
             return False
-        plan.uses += 1
+        slot.uses += 1
         arrival = adapter.pio_alone(flags)
         kernel.call(arrival, slot.land)
         driver.complete = arrival + response
@@ -112,23 +111,24 @@ class SlotWriter:
     def _store_data(self, _: int = 0) -> None:
         """Store the data; once more when the bus has been granted."""
         driver, slot, adapter = self._driver, self._slot, self._adapter
-        plan = slot.plan
-        if plan is None or len(slot.data) != plan.times.nbytes:
+        if len(slot.data) != slot.times.nbytes:
             if driver.weak:
-                stored = slot.store_weakly(driver, self._stored)
+                stored = slot.store_weakly(self._stored)
                 if stored:
                     self._data_stored(stored)
                 return
-            plan = slot.find_plan(driver)
-        end = adapter.try_pio(plan, self._stored, self._placed, self._store)
+            slot.plan_data()
+        times = slot.times
+        end = adapter.try_pio(slot, times, slot.links, self._stored, self._placed, self._store)
         if end is None:
             return
+        slot.uses += 1
         if end <= 0:
             driver.pending += 1
             if end:
                 self._data_stored(-end)
             return
-        back = adapter.arrival + plan.times.response
+        back = adapter.arrival + times.response
         if back > driver.complete:
             driver.complete = back
         if driver.pending:
@@ -138,9 +138,7 @@ class SlotWriter:
 
     def _data_placed(self, arrival: int) -> None:
         """The data, which links have held up, land at `arrival`."""
-        plan = self._slot.plan
-        assert plan is not None
-        self._driver.landed(plan.times.response, arrival)
+        self._driver.landed(self._slot.way.shape.response, arrival)
 
     def _data_stored(self, end: int) -> None:
         """The CPU is done with the data at `end`: wait until they have landed."""
@@ -159,15 +157,17 @@ class SlotWriter:
     def _store_flags(self, _: int = 0) -> None:
         """Store the flags; once more when the bus has been granted."""
         driver, slot, adapter = self._driver, self._slot, self._adapter
-        plan = slot.flag_plan
-        if plan is None:
-            slot.refuse_flags(driver)
+        flags = slot.at
+        times = flags.times
+        if not times.nbytes:
+            slot.refuse_flags()
             return
         if driver.announced:
             slot.announced, driver.announced = driver.announced, []
-        end = adapter.try_pio(plan, self._flagged, slot.placed, self._flag)
+        end = adapter.try_pio(flags, times, flags.links, self._flagged, slot.placed, self._flag)
         if end is None:
             return
+        flags.uses += 1
         if end <= 0:
             driver.pending += 1
             if end:
@@ -175,7 +175,7 @@ class SlotWriter:
             return
         back = adapter.arrival
         self._kernel.call(back, slot.land)
-        back += plan.times.response
+        back += times.response
         if back > driver.complete:
             driver.complete = back
         self._cpu.free = end  # as `_flags_stored`, in which a call would cost
@@ -184,11 +184,11 @@ class SlotWriter:
 
     def _store_flags_weakly(self) -> None:
         driver, slot, adapter = self._driver, self._slot, self._adapter
-        plan = slot.flag_plan
-        if plan is None:
-            slot.refuse_flags(driver)
+        flags = slot.at
+        if not flags.times.nbytes:
+            slot.refuse_flags()
             return
-        end = adapter.pio(plan, self._flagged, slot.placed_weakly)
+        end = adapter.pio(flags, self._flagged, slot.placed_weakly)
         driver.pending += 1
         if end > 0:
             slot.placed_weakly(adapter.arrival)

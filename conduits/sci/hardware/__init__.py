@@ -7,6 +7,17 @@ bounds what one CPU can store (`ways`).  Where links are busy a transfer waits, 
 """
 
 from conduits.sci.hardware.fabric import SPREAD_PS, Adapter, AdapterStatistics, SciFabric
-from conduits.sci.hardware.ways import StorePlan, TorusRoute, packets, wire_bytes
+from conduits.sci.hardware.ways import NO_STORE, StorePlan, StoreTimes, TorusRoute, packets, wire_bytes
 
-__all__ = ["SPREAD_PS", "Adapter", "AdapterStatistics", "SciFabric", "StorePlan", "TorusRoute", "packets", "wire_bytes"]
+__all__ = [
+    "NO_STORE",
+    "SPREAD_PS",
+    "Adapter",
+    "AdapterStatistics",
+    "SciFabric",
+    "StorePlan",
+    "StoreTimes",
+    "TorusRoute",
+    "packets",
+    "wire_bytes",
+]

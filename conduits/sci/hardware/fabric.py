@@ -20,7 +20,7 @@ Source: the conduit's paper, sections 2.1, 4 and 5.2; constants.py names each nu
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -145,8 +145,8 @@ class Adapter:
     """A host's card: posted stores in a window, remote reads, a DMA engine, all on the host's bus."""
 
     __slots__ = (
-        "_first", "_landed", "_quiet", "_random", "_runs", "_stalled", "_together", "_ways", "arrival", "bus",
-        "dma", "fabric", "host", "kernel",
+        "_first", "_landed", "_packets", "_quiet", "_random", "_runs", "_stalled", "_stores", "_together", "_ways",
+        "arrival", "bus", "dma", "fabric", "host", "kernel",
     )  # fmt: skip
 
     def __init__(self, fabric: SciFabric, host: int) -> None:
@@ -165,14 +165,15 @@ class Adapter:
         self._together = 0  # how many packets of these are under way at once, at most
         self._quiet = 0
         self._first: StoreTimes | None = None  # the write that began when nothing was under way
+        self._stores = self._packets = 0  # of plans that have changed
         self._stalled = 0
 
     def statistics(self) -> AdapterStatistics:
         """Return what it has done so far."""
-        uses = [(plan.uses + plan.others, plan) for way in self._ways.values() for plan in way.plans.values()]
+        plans = [plan for way in self._ways.values() for plan in way.plans]
         return AdapterStatistics(
-            sum(often * plan.times.stores for often, plan in uses),
-            sum(often * plan.times.packets for often, plan in uses),
+            self._stores + sum(plan.uses * plan.times.stores for plan in plans),
+            self._packets + sum(plan.uses * plan.times.packets for plan in plans),
             self._stalled,
         )
 
@@ -185,10 +186,21 @@ class Adapter:
 
     def plan(self, way: TorusRoute, nbytes: int, count: int, stores: int) -> StorePlan:
         """Return the plan of a PIO write of `nbytes` in `count` packets, the CPU making `stores` stores."""
-        found = way.plans.get((nbytes, count, stores))
-        if found is None:
-            found = way.plans[nbytes, count, stores] = StorePlan(way, nbytes, count, stores, self.fabric.piece)
-        return found
+        return way.kept.get((nbytes, count, stores)) or way.keep(nbytes, count, stores, self.fabric.piece)
+
+    def times(self, way: TorusRoute, nbytes: int, count: int, stores: int) -> StoreTimes:
+        """Return what such a write takes, for who has a plan of his own."""
+        return way.shape.times(nbytes, count, stores, self.fabric.piece)
+
+    def plan_anew(self, plan: StorePlan, times: StoreTimes) -> None:
+        """Let each of the writes of `plan` from now on take `times`; count those before."""
+        if plan.uses:
+            before = plan.times
+            plan.way.carried[before.wire] += plan.uses - plan.others
+            self._stores += plan.uses * before.stores
+            self._packets += plan.uses * before.packets
+            plan.uses = plan.others = 0
+        plan.plan(times)
 
     def pio(self, plan: StorePlan, issued: Then, landed: Then) -> int:
         """Store as planned, waiting for the bus if need be.
@@ -201,13 +213,22 @@ class Adapter:
         Returns:
             As `try_pio`; 0 where it waits for the bus, after which `issued` and `landed` are called.
         """
-        return self.try_pio(plan, issued, landed, partial(self._pio_at, plan, issued, landed)) or 0
+        again = partial(self._pio_at, plan, issued, landed)
+        end = self.try_pio(plan, plan.times, plan.links, issued, landed, again)
+        if end is None:
+            return 0
+        plan.uses += 1
+        return end
 
-    def try_pio(self, plan: StorePlan, issued: Then, landed: Then, again: Then) -> int | None:
-        """Store as planned, or wait for the bus.
+    def try_pio(
+        self, plan: StorePlan, times: StoreTimes, links: Sequence[Link], issued: Then, landed: Then, again: Then
+    ) -> int | None:
+        """Store as planned, or wait for the bus; who calls it counts the plan's use, if it has begun.
 
         Args:
             plan: as for `pio`.
+            times: the plan's; given, as is `links`, because plans are of several classes and their owners know them.
+            links: the plan's.
             issued: as for `pio`.
             landed: as for `pio`.
             again: called as `again(when)` in the event in which the bus is granted; is to call this again.
@@ -217,7 +238,7 @@ class Adapter:
             None if nothing has been done and `again` will be called.  If nothing else is in the way, `arrival` is when
             the last byte is in memory, and `landed` is not called; else the time is returned negative.
         """
-        now, bus, times = self.kernel.now, self.bus, plan.times
+        now, bus = self.kernel.now, self.bus
         free = bus.free_at
         if free > now:
             free += bus.takes[times.wire]
@@ -225,7 +246,7 @@ class Adapter:
                 return self._pio_in_a_crowd(plan, issued, landed)
             bus.wait(now, again)
             return None
-        if not plan.links:
+        if not links:
             return self._pio_in_a_crowd(plan, issued, landed)
         if self._quiet > now:
             end = self._issue(now, times)
@@ -235,11 +256,10 @@ class Adapter:
             self._first, self._quiet = times, now + times.quiet
             end = now + times.takes
         bus.free_at = now + times.bus
-        for link, head, tail in zip(plan.links, times.heads, times.tails):  # noqa: B905  a keyword costs, here too
+        for link, head, tail in zip(links, times.heads, times.tails):  # noqa: B905  a keyword costs, here too
             if link.free_at > now and link.free_at > now + head:  # nearly always free already: a sum costs
                 return self._carry(plan, end, landed, plan.way.links.index(link))
             link.free_at = now + tail
-        plan.uses += 1
         self.arrival = now + times.arrives
         return end
 
@@ -277,7 +297,7 @@ class Adapter:
     def _stream(self, plan: StorePlan, issued: Then, landed: Then) -> None:
         """Store what is longer than a piece."""
         plan.others += 1
-        now, way = self.kernel.now, plan.way
+        now, way, times = self.kernel.now, plan.way, plan.times
         end = now
 
         def fed(when: int) -> None:
@@ -288,8 +308,8 @@ class Adapter:
         def carried(arrival: int) -> None:
             landed(way.in_order(now, end, arrival))
 
-        rate = min(PIO_BYTES_PER_S, WINDOW * _DATA * PS_PER_S // way.turnaround)
-        stream = DmaStream(self.kernel, way, plan.times.nbytes, self.fabric.piece, rate, wire_bytes, fed, carried)
+        rate = min(PIO_BYTES_PER_S, WINDOW * _DATA * PS_PER_S // times.turnaround)
+        stream = DmaStream(self.kernel, way, times.nbytes, self.fabric.piece, rate, wire_bytes, fed, carried)
         stream.start(now + PIO_START_PS)
 
     def _carry(self, plan: StorePlan, end: int, landed: Then, index: int = 0) -> int:

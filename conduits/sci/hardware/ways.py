@@ -79,6 +79,13 @@ class StoreTimes:
     turnaround: int
 
 
+NO_STORE = StoreTimes(
+    nbytes=0, packets=0, stores=0, together=0, takes=0, wire=0, arrives=0, quiet=0, whole=False, bus=0, heads=(),
+    tails=(), response=0, turnaround=0,
+)  # fmt: skip
+"""In the place of what a write takes where none can be made."""
+
+
 class Shape:
     """What all ways have in common that lead by the same steps.
 
@@ -133,49 +140,74 @@ class Shape:
 
 
 class StorePlan:
-    """A PIO write of one kind over one way, made once for each.
+    """PIO writes of one kind over one way, that are made again and again.
 
     There are many ways, few of which have been gone just now: so it keeps only what other ways do not share.
 
+    Args:
+        way: where to.
+        times: what each takes.
+
     Attributes:
         way: where to.
-        times: what it takes.
+        times: what each takes; `NO_STORE` where none can be made.
         links: of the way behind the bus, where `heads` and `tails` say from when until when each is taken; none where
             it is not whole, others find room, or somebody listens.
-        uses: writes that found all of `links` free.
-        others: the other writes.
+        uses: writes that have begun.
+        others: those of them that did not find all of `links` free.
     """
 
     __slots__ = ("links", "others", "times", "uses", "way")
 
-    def __init__(self, way: TorusRoute, nbytes: int, count: int, stores: int, piece: int) -> None:
+    def __init__(self, way: TorusRoute, times: StoreTimes = NO_STORE) -> None:
         self.way = way
-        self.times = times = way.shape.times(nbytes, count, stores, piece)
-        self.links: Sequence[Link] = (
-            way.behind if times.heads and times.whole and way.first.kernel.carried is None else ()
-        )
         self.uses = self.others = 0
+        self.plan(times)
+        way.plans.append(self)
+
+    def plan(self, times: StoreTimes) -> None:
+        """Let each of the writes from now on take `times`; none has been counted."""
+        self.times = times
+        self.links: Sequence[Link] = (
+            self.way.behind if times.heads and times.whole and self.way.first.kernel.carried is None else ()
+        )
+
+
+_NONE_KEPT: dict[tuple[int, int, int], StorePlan] = {}
+"""Of a way without plans for all, as most are; stays empty."""
 
 
 class TorusRoute(Route):
     """The way from one host to another: the sender's bus, the links, the receiver's bus.
 
     Attributes:
-        shape: what it shares with others; some of that is here too, since every write looks at it.
+        shape: what it shares with others.
         behind: the links behind the sender's bus.
-        plans: of the PIO writes made, by bytes, packets and stores.
+        plans: of the PIO writes over it.
+        kept: those of them that are for all, by bytes, packets and stores.
     """
 
-    __slots__ = ("_late", "behind", "plans", "response", "shape", "turnaround")
+    __slots__ = ("_late", "behind", "kept", "plans", "shape")
 
     def __init__(self, links: tuple[Link, ...], shape: Shape) -> None:
         self.lay(links, shape.delays, shape.slowest)
         self.shape = shape
         self.behind = links[1:]
-        self.response = shape.response
-        self.turnaround = shape.turnaround
-        self.plans: dict[tuple[int, int, int], StorePlan] = {}
-        self._late: list[tuple[int, int]] = []  # of stores that links hold up: when issued, when they land
+        self.plans: list[StorePlan] = []
+        self.kept = _NONE_KEPT
+        self._late: list[tuple[int, int]] | None = None  # of stores that links hold up: when issued, when they land
+
+    @property
+    def response(self) -> int:
+        """From a landing until the sending adapter knows of it, picoseconds."""
+        return self.shape.response
+
+    def keep(self, nbytes: int, count: int, stores: int, piece: int) -> StorePlan:
+        """Keep a plan of writes for all who have none of their own, and return it; arguments as of `Shape.times`."""
+        if self.kept is _NONE_KEPT:
+            self.kept = {}
+        found = self.kept[nbytes, count, stores] = StorePlan(self, self.shape.times(nbytes, count, stores, piece))
+        return found
 
     def in_order(self, begun: int, issued: int, arrival: int) -> int:
         """Return when a store lands that is not to overtake those before it; called in the order in which they go.
@@ -194,6 +226,8 @@ class TorusRoute(Route):
             self._late = [store for store in self._late if store[1] > now]
             arrival = max([arrival, *(landing for end, landing in self._late if end <= begun)])
         if arrival > issued + PIO_START_PS + self.latency:  # else whatever the CPU begins then comes later anyway
+            if self._late is None:
+                self._late = []
             self._late.append((issued, arrival))
         return arrival
 
@@ -201,9 +235,9 @@ class TorusRoute(Route):
         """Add to `carried` how many transfers of each size found all links free."""
         if self.carried:
             super().count(carried)
-        for plan in self.plans.values():
-            if plan.uses:
-                carried[plan.times.wire] += plan.uses
+        for plan in self.plans:
+            if plan.uses > plan.others:
+                carried[plan.times.wire] += plan.uses - plan.others
 
 
 def _delays(steps: Sequence[int]) -> Delays:

@@ -27,7 +27,7 @@ from conduits.sci import wire
 from conduits.sci.driver import SlotWriter
 from conduits.sci.machine import SciCluster
 from conduits.sci.protocol import sends
-from conduits.sci.protocol.peer import PeerSlot, SciPeer, SlotMessage
+from conduits.sci.protocol.peer import SciPeer, SlotPair
 from conduits.sci.protocol.transport import (
     COMMAND,
     CONTROL,
@@ -38,7 +38,7 @@ from conduits.sci.protocol.transport import (
     SciConfig,
     SciTransport,
 )
-from conduits.sci.wire import HEADER_MAX, REPLY, REQUEST
+from conduits.sci.wire import HEADER_MAX, REPLY, REQUEST, pack, unpack_into
 
 _READY = wire.PairedLayout.READY
 _MEDIUM = Category.MEDIUM << CATEGORY_SHIFT
@@ -60,7 +60,8 @@ class PairedSlots(SciTransport):
         self._slot_bytes = self.layout.slot_bytes
         self._scan_ps = self.layout.flags * c.ps(c.SCAN_FLAG)
         self._peers: dict[int, SciPeer] = {}
-        self._arrivals: dict[int, SlotMessage] = {}
+        self._arrivals: dict[int, SlotPair] = {}
+        self._message = Message(0)  # the last that was taken: a rank has one at a time
         self._flags = bytearray(self.layout.control_bytes)
         self._place = self._start = self.layout.READY
         self._scanning = self._around = False
@@ -101,25 +102,28 @@ class PairedSlots(SciTransport):
         control = driver.map(driver.connect(host, self.number(rank, CONTROL)))
         incoming = driver.segment(driver.host, self.number(self.rank, COMMAND + rank))
         assert incoming is not None
-        return SciPeer(rank, command, control, incoming)
+        return SciPeer(driver, rank, command, control, incoming)
 
     # -- sending -------------------------------------------------------------------------------
 
-    def acquire(self, dest: int) -> PeerSlot | None:
-        """Take a free slot pair to `dest`; returns its request slot."""
-        peer = self._peers.get(dest) or self.peer(dest)
-        slot = peer.free
-        if slot is None:
+    def acquire(self, dest: int) -> SlotPair | None:
+        """Take a free slot pair to `dest`."""
+        try:
+            peer = self._peers[dest]
+        except KeyError:
+            peer = self.peer(dest)
+        pair = peer.free
+        if pair is None:
             return self._another(peer)
-        peer.free = slot.behind
-        return slot
+        peer.free = pair.behind
+        return pair
 
-    def _another(self, peer: SciPeer) -> PeerSlot | None:
-        """Return a request slot at `peer` that was never used, if there is one."""
+    def _another(self, peer: SciPeer) -> SlotPair | None:
+        """Return a pair with a request slot at `peer` that was never used, if there is one."""
         number = len(peer.requests)
         if number == self._slots:
             return None
-        made = self._slot(peer, REQUEST, number)
+        made = self._pair(peer, REQUEST, number)
         peer.requests.append(made)
         return made
 
@@ -129,48 +133,43 @@ class PairedSlots(SciTransport):
         cpu = self.cpu
         cpu.free = when = cpu.free + REQUEST_PS
         if message.nbytes:
-            self._send_payload(self._peers[dest], REQUEST, slot, message, then)
+            self._send_payload(REQUEST, slot, message, then)
         else:
-            self.writer.post(when, slot, wire.pack(message, slot.number), then)
+            self.writer.post(when, slot, pack(message, slot.number), then)
 
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
         """Send through the reply slot paired with the request's."""
-        assert type(request) is SlotMessage
         self.sent += 1
         cpu = self.cpu
         cpu.free = when = cpu.free + REPLY_PS
-        slot = request.other
-        if slot is None:
-            slot = request.other = self._slot(request.peer, REPLY, request.slot)
+        pair: SlotPair = request.slot
         if reply.nbytes:
-            self._send_payload(request.peer, REPLY, slot, reply, then)
+            self._send_payload(REPLY, pair, reply, then)
         else:
-            self.writer.post(when, slot, wire.pack(reply, slot.number), then)
+            self.writer.post(when, pair, pack(reply, pair.number), then)
 
-    def _slot(self, peer: SciPeer, kind: int, number: int) -> PeerSlot:
-        """Return a slot at `peer` that is used for the first time."""
+    def _pair(self, peer: SciPeer, kind: int, number: int) -> SlotPair:
+        """Return a pair that is used for the first time, with a slot of this kind at `peer`."""
         layout = self.layout
         place, flags = layout.slot(kind, number), self._announced_by[kind * self._slots + number]
-        made = PeerSlot(self.driver, peer.command, place, layout.slot_bytes, peer.control, flags)
-        made.number = number
-        made.behind = None
-        return made
+        return SlotPair(peer, number, place, layout.slot_bytes, flags)
 
-    def _send_payload(self, peer: SciPeer, kind: int, slot: PeerSlot, message: Message, then: Then) -> None:
+    def _send_payload(self, kind: int, slot: SlotPair, message: Message, then: Then) -> None:
+        peer = slot.at
         long, nbytes = message.word & CATEGORY != _MEDIUM, message.nbytes
-        header, place = wire.pack(message, slot.number), self.layout.slot(kind, slot.number)
+        header, place = pack(message, slot.number), self.layout.slot(kind, slot.number)
         if long and (self.config.dynamic_mapping or nbytes >= self.config.dma_threshold):
             steps = sends.by_map if self.config.dynamic_mapping else sends.by_dma
             announce = partial(self._announce, slot)
             Chain(self.kernel, self.cpu, steps(self, peer, announce, place, header, message), then)
         elif long or self.config.transactions == 2:
-            self._through_slot.begin(self.cpu.free, slot, peer.command, place, header, message.payload, then)
+            self._through_slot.begin(self.cpu.free, slot, peer.mapping, place, header, message.payload, then)
         else:
             block = header + message.payload
             self.cpu.free += self.host.copy_ticks(len(block))
             self.writer.post(self.cpu.free, slot, block, then)
 
-    def _announce(self, slot: PeerSlot, done: Done) -> None:
+    def _announce(self, slot: SlotPair, done: Done) -> None:
         """Store the flags of a slot, as an act."""
         self.writer.announce(slot, lambda: done(self.cpu.free))
 
@@ -209,27 +208,31 @@ class PairedSlots(SciTransport):
         self._place = place + 1
         flags[place] = 0
         self.cpu.free += RECEIVE_PS
-        message = self._arrivals.get(place) or self._first_arrival(place)
-        wire.unpack_into(message, message.record)
+        try:
+            pair = self._arrivals[place]
+        except KeyError:
+            pair = self._first_arrival(place)
+        peer, message = pair.at, self._message
+        message.slot = pair
+        message.source = peer.rank
+        unpack_into(message, pair.record)
         if message.nbytes:
-            self._take_payload(message, message.record)
+            self._take_payload(message, pair.record)
         if not message.word & REQUEST_BIT:
-            slot, peer = message.other, message.peer
-            assert slot is not None
-            slot.behind, peer.free = peer.free, slot
+            pair.behind, peer.free = peer.free, pair
         return message
 
-    def _first_arrival(self, place: int) -> SlotMessage:
-        """Return the message of the slot whose message-ready flag is at `place`."""
+    def _first_arrival(self, place: int) -> SlotPair:
+        """Return the pair of the slot whose message-ready flag is at `place`."""
         queue, slot = divmod(place - _READY, self._slots)
         source, kind = divmod(queue, 2)
         peer = self.peer(source)
         memory = peer.incoming.memory
         assert isinstance(memory, Memory)
-        record, _ = memory.place(self.layout.slot(kind, slot), self._slot_bytes)  # a page is a slot
-        other = peer.requests[slot] if kind == REPLY else None
-        found = self._arrivals[place] = SlotMessage(peer, slot, record, other)
-        return found
+        pair = peer.requests[slot] if kind == REPLY else self._pair(peer, REPLY, slot)
+        pair.record, _ = memory.place(self.layout.slot(kind, slot), self._slot_bytes)  # a page is a slot
+        self._arrivals[place] = pair
+        return pair
 
     def end_pass(self) -> None:
         """Set message-exist again where the pass stopped at its limit, before the sweep was done."""

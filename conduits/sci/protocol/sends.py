@@ -139,7 +139,7 @@ def landed(driver: Sisci, act: Act) -> Act:
 
 def by_dma(transport: SciTransport, peer: SciPeer, announce: Act, place: int, header: bytes, message: Message) -> Steps:
     """Send the body of a long payload by DMA, its unaligned ends through the slot."""
-    driver, command, payload = transport.driver, peer.command, message.payload
+    driver, command, payload = transport.driver, peer.mapping, message.payload
     cut = head, body, tail = wire.cut(message.offset, message.nbytes)
     yield store(driver, command, place, header)
     stores = []
@@ -157,7 +157,7 @@ def by_map(transport: SciTransport, peer: SciPeer, announce: Act, place: int, he
     parts = [(start, end) for start, end in ((0, head), (head + body, nbytes)) if start < end]
     if nbytes < transport.config.dma_threshold or (message.address + head) % ALIGN:
         cut, parts = wire.DmaCut(nbytes, 0, 0), [(0, nbytes)]
-    yield store(driver, peer.command, place, header)
+    yield store(driver, peer.mapping, place, header)
     if not parts:
         yield from _straight(transport, peer, message, [], cut)
     else:

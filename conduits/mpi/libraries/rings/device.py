@@ -14,6 +14,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Generator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import attrs
 
@@ -67,7 +68,7 @@ class RingDevice(Device):
         memory: what copies on the rank's host pass through.
 
     Attributes:
-        ready: the pairs where there may be something to do.
+        ready: the pairs where there may be something to do, and what a derived class has beside them.
     """
 
     def __init__(self, engine: Matching, layout: RingLayout, costs: RingCosts, memory: HostMemory) -> None:
@@ -80,7 +81,7 @@ class RingDevice(Device):
         )
         self._memory = memory
         self._pairs: dict[int, RingPair] = {}
-        self.ready: dict[RingPair, None] = {}
+        self.ready: dict[Any, None] = {}
         self._sends: dict[int, Send] = {}  # that an answer will name
         self._receives: dict[int, Receive] = {}
         self._counts = {"inline": 0, "eager": 0, "large": 0, "pieces": 0}

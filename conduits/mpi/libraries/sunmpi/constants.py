@@ -90,6 +90,28 @@ SHM_BUFFERS = _constant(
     "shm.buffers", 3, "count", "assumed", "of that size for what is sent at once: the manual's MPI_SHM_CPOOLSIZE, 24576"
 )
 SHM_CYCLE = _constant("shm.cycle", 2, "count", "assumed", "the manual: two sets of buffers for what goes in pieces")
+SHM_BROADCAST = _constant(
+    "shm.broadcast", 32768, "bytes", "assumed",
+    "a piece of what one rank writes and others read: the manual's MPI_SHM_BCASTSIZE, the size of each buffer",
+)  # fmt: skip
+SHM_BROADCAST_PIECES = _constant(
+    "shm.broadcast_pieces", 2, "count", "assumed", "of such a buffer: the manual has a double-buffering scheme"
+)
+SHM_CALLS = _constant(
+    "shm.calls", 2, "count", "assumed",
+    "calls of a communicator in a row whose buffers may be in use: one is written while the one before is read",
+)  # fmt: skip
+SHM_REDUCE = _constant(
+    "shm.reduce", 256, "bytes", "assumed",
+    "what each rank of a host combines in its turn: the manual's MPI_SHM_REDUCESIZE, of which np x np are reserved",
+)  # fmt: skip
+SHM_FLAG = _constant(
+    "shm.flag",
+    50,
+    "ns",
+    "assumed",
+    "making a piece's flag, which is its number and two sizes: some 45 instructions; as mpi.complete",
+)
 
 # -- host ----------------------------------------------------------------------------------------------
 

@@ -25,10 +25,10 @@ from conduit.simnet.chain import Steps, sleep_until
 from conduits.mpi.engine.device import LAST, MORE, NOTHING, Device, IncomingMessage, Matching
 from conduits.mpi.engine.transfer import Mode, Receive, Send
 from conduits.mpi.libraries.memory import SMALL, HostMemory
-from conduits.mpi.libraries.rings.device import RingDevice
 from conduits.mpi.libraries.sunmpi import wire
 from conduits.mpi.libraries.sunmpi.connections import DeviceConfig, Inward, Outward, PiecewiseSend, PostboxArea
 from conduits.mpi.libraries.sunmpi.looks import misses
+from conduits.mpi.libraries.sunmpi.node import SunmpiNode
 from conduits.mpi.libraries.sunmpi.pool import BufferPool
 from conduits.mpi.libraries.sunmpi.repair import DeviceRepair
 from conduits.mpi.libraries.sunmpi.safe import SafeImport, Stores, safely, store
@@ -85,7 +85,7 @@ class SunmpiDevice(Device):
     )  # fmt: skip
 
     def __init__(
-        self, engine: Matching, config: DeviceConfig, costs: SunmpiCosts, memory: HostMemory, node: RingDevice,
+        self, engine: Matching, config: DeviceConfig, costs: SunmpiCosts, memory: HostMemory, node: SunmpiNode,
         process: SunfireProcess,
     ) -> None:  # fmt: skip
         super().__init__(engine)
@@ -98,6 +98,7 @@ class SunmpiDevice(Device):
         self._memory = memory
         self._node = node
         self._on_host = node.ready
+        self.exchange = node.exchange
         self._host = engine.hosts[engine.rank]
         self._controller = config.cluster.controller(process)
         self._may_fail = process.fabric.may_fail

@@ -19,14 +19,16 @@ from conduits.mpi.libraries.installation import Installation
 from conduits.mpi.libraries.layer import LayerCosts
 from conduits.mpi.libraries.memory import HostMemory
 from conduits.mpi.libraries.rings.device import RingCosts
-from conduits.mpi.libraries.rings.host import HostRings
 from conduits.mpi.libraries.rings.shared import SharedRegions
 from conduits.mpi.libraries.rings.times import ring_times, within_host
 from conduits.mpi.libraries.rings.wire import RingLayout as NodeLayout
 from conduits.mpi.libraries.sunmpi import constants as c
 from conduits.mpi.libraries.sunmpi.connections import AreaService, DeviceConfig
 from conduits.mpi.libraries.sunmpi.device import SunmpiCosts, SunmpiDevice
+from conduits.mpi.libraries.sunmpi.exchange import ExchangeCosts
 from conduits.mpi.libraries.sunmpi.layout import AreaLayout, BufferPoolShape
+from conduits.mpi.libraries.sunmpi.node import SunmpiNode
+from conduits.mpi.libraries.sunmpi.shared_buffers import BufferLayout, SharedBuffers
 from conduits.mpi.libraries.sunmpi.wire import LINE, POINTER, ROOM, count
 from conduits.mpi.wire import BARE
 from conduits.sunfire import constants as sunfire
@@ -114,7 +116,8 @@ class Sunmpi(Installation):
 
     name: ClassVar[str] = "sunmpi"
     summary: ClassVar[str] = "Sun MPI on Sun Fire Link: postboxes and pools of blocks in remote memory"
-    collectives: ClassVar[str] = "nodes"
+    collectives: ClassVar[str] = "exchange"
+    exchanges: ClassVar[bool] = True
     Options: ClassVar[type] = SunmpiOptions
     constants: ClassVar[tuple[Constant, ...]] = (*c.CONSTANTS, *sunfire.CONSTANTS)
 
@@ -142,8 +145,13 @@ class Sunmpi(Installation):
         )  # fmt: skip
         self._node_costs = RingCosts(build_ps=entry, take_ps=entry, buffer_ps=c.ps(c.SPACE))
         self._node_layout = options.node_layout()
+        self._exchange_costs = ExchangeCosts(
+            flag_ps=c.ps(c.SHM_FLAG), look_ps=c.ps(c.HEAD), line_ps=self.host.line_ps, calls=c.whole(c.SHM_CALLS),
+            slice=c.whole(c.SHM_REDUCE),
+        )  # fmt: skip
         self._memories: dict[int, HostMemory] = {}
         self._shared: dict[int, SharedRegions] = {}
+        self._buffers: dict[int, SharedBuffers] = {}
 
     def device(self, engine: Matching) -> Device:
         """Return how the messages of one rank travel."""
@@ -152,8 +160,14 @@ class Sunmpi(Installation):
             memory = HostMemory(self.kernel, self.host, c.bytes_per_s(c.MEMORY_RATE), f"memory {host}")
             self._memories[host] = memory
             self._shared[host] = SharedRegions(self.kernel, memory, self.host, self._node_layout)
+            ranks = [rank for rank, its in enumerate(engine.hosts) if its == host]
+            layout = BufferLayout(c.whole(c.SHM_BROADCAST_PIECES), c.whole(c.SHM_BROADCAST), len(ranks))
+            self._buffers[host] = SharedBuffers(layout, ranks)
         memory = self._memories[host]
-        node = HostRings(engine, self._node_layout, self._node_costs, memory, self._shared[host])
+        node = SunmpiNode(
+            engine, self._node_layout, self._node_costs, memory, self._shared[host], self._buffers[host],
+            self._exchange_costs,
+        )  # fmt: skip
         process = self.cluster.process(engine.rank, engine.cpu)
         return SunmpiDevice(engine, self._config, self._costs, memory, node, process)
 

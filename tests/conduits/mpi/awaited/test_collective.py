@@ -44,6 +44,11 @@ async def call(comm, name, *args, **options):
         assert not begun
 
 
+def algorithms(library, name):
+    """Return the names of those of a call, with what the library has besides."""
+    return named(name, "exchange" if library == "sunmpi" else "")
+
+
 @pytest.mark.filterwarnings("error")
 def test_a_sum_that_overflows_is_infinite_without_a_word_as_in_mpi(library):
     async def main(comm):
@@ -63,26 +68,26 @@ def test_all_algorithms_move_what_they_should(library, ranks, per_host):
             many = data(me, size * count, seed=1).reshape(size, count)
             for root in {0, size - 1} if size < 6 else {size // 2}:
                 for name in ("Bcast", "Ibcast"):
-                    for algorithm in named(name):
+                    for algorithm in algorithms(library, name):
                         buffer = mine.copy()
                         await call(comm, name, buffer, root, algorithm=algorithm)
                         assert (buffer == all_[root]).all(), (name, algorithm)
-                for algorithm in named("Gather"):
+                for algorithm in algorithms(library, "Gather"):
                     into = np.full_like(all_, -100) if me == root else None
                     await comm.Gather(mine, into, root, algorithm=algorithm)
                     assert me != root or (into == all_).all(), algorithm
-                for algorithm in named("Scatter"):
+                for algorithm in algorithms(library, "Scatter"):
                     into = np.full(count, -100)
                     await comm.Scatter(all_ if me == root else None, into, root=root, algorithm=algorithm)
                     assert (into == mine).all(), algorithm
             for name in ("Allgather", "Allgatherv"):
-                for algorithm in named(name):
+                for algorithm in algorithms(library, name):
                     into = np.full_like(all_, -100)
                     await call(comm, name, mine, into, algorithm=algorithm)
                     assert (into == all_).all(), (name, algorithm)
             expected = np.stack([data(rank, size * count, seed=1).reshape(size, count)[me] for rank in range(size)])
             for name in ("Alltoall", "Alltoallv", "Ialltoall"):
-                for algorithm in named(name):
+                for algorithm in algorithms(library, name):
                     into = np.full_like(expected, -100)
                     await call(comm, name, many, into, algorithm=algorithm)
                     assert (into == expected).all(), (name, algorithm)
@@ -108,7 +113,7 @@ def test_all_algorithms_combine_what_they_should(library, ranks, per_host):
                 "Reduce_scatter": total[part], "Reduce_scatter_block": total[part],
             }  # fmt: skip
             for name in REDUCTIONS:
-                for algorithm in named(name):
+                for algorithm in algorithms(library, name):
                     into = np.full_like(expected[name], -100)
                     options = {"root": size // 2} if name == "Reduce" else {}
                     await call(comm, name, mine, into, **options, algorithm=algorithm)
@@ -132,7 +137,7 @@ def test_no_rank_leaves_a_barrier_early(library, per_host):
     async def main(comm):
         found = []
         for name in ("Barrier", "Ibarrier"):
-            for algorithm in named(name):
+            for algorithm in algorithms(library, name):
                 await conduit.current().compute(1e-5 * ((comm.rank * 5) % comm.size))
                 come = MPI.Wtime()
                 await call(comm, name, algorithm=algorithm)
@@ -332,11 +337,12 @@ def test_operators_that_do_not_commute_keep_the_order_of_the_ranks(library, rank
         for each in operands[1:]:
             products.append(products[-1] @ each.reshape(2, 2))
         root = comm.size - 1
-        for algorithm in ("", "linear", "binomial-ordered", "two-level"):
+        shared = ["local-exchange"] * (library == "sunmpi")
+        for algorithm in ("", "linear", "binomial-ordered", "two-level", *shared):
             into = np.zeros(4, "i8")
             await comm.Reduce(operands[comm.rank], into, op, root, algorithm=algorithm)
             assert comm.rank != root or (into == products[-1].ravel()).all(), algorithm
-        for algorithm in ("", "reduce-broadcast", "recursive-doubling", "two-level"):
+        for algorithm in ("", "reduce-broadcast", "recursive-doubling", "two-level", *shared):
             into = np.zeros(4, "i8")
             await comm.Allreduce(operands[comm.rank], into, op, algorithm=algorithm)
             assert (into == products[-1].ravel()).all(), algorithm
@@ -438,8 +444,28 @@ def test_an_option_chooses_what_is_usual():
     assert job("scampi", "") == job("scampi:collectives=flat", "") == job("scampi", "binomial")
     for style in ("nodes", "broadcast"):
         assert job(f"scampi:collectives={style}", "") == job("scampi", "two-stage") != job("scampi", "binomial")
-    for library in ("sunmpi", "start"):
+    for library in ("sunmpi:collectives=nodes", "start"):
         assert job(library, "") == job(library, "two-stage") != job(library, "binomial")
+    assert job("sunmpi", "") == job("sunmpi", "local-exchange") != job("sunmpi", "two-stage")
+
+
+@pytest.mark.parametrize("library", ["scampi", "start", "sunmpi:collectives=nodes"])
+def test_shared_buffers_are_for_the_library_that_has_them(library):
+    async def main(comm):
+        await comm.Bcast(np.zeros(1), algorithm="local-exchange")
+
+    known = "linear, binomial, scatter-allgather, two-stage"
+    with pytest.raises(conduit.BadRequest, match=rf"^Comm.Bcast: algorithm='local-exchange' is none of {known}\n"):
+        MPI.run(main, library=library, ranks=2)
+
+
+@pytest.mark.parametrize("library", ["scampi", "start"])
+def test_the_style_of_shared_buffers_is_for_the_library_that_has_them(library):
+    async def main(comm):
+        await comm.Barrier()
+
+    with pytest.raises(conduit.BadRequest, match=r"cannot be 'exchange'; allowed: flat\|broadcast\|nodes$"):
+        MPI.run(main, library=f"{library}:collectives=exchange", ranks=2)
 
 
 def test_placement_decides_what_leaves_a_host():

@@ -200,3 +200,31 @@ def test_nobody_listens_where_nobody_asks():
             return type(comm).__name__, type(comm.plain).__name__
 
     assert conduit.run(main, conduit="mpi").values == [("Comm", "EngineComm")] * 2
+
+
+def test_what_one_rank_writes_for_its_host_is_in_the_matrix_once_for_each_that_reads():
+    """On Sun MPI collectives go through buffers that all ranks of a host share."""
+
+    def of(call):
+        async def alone(comm):
+            await call(comm)
+
+        with reporting() as reports:
+            MPI.run(alone, library="sunmpi", ranks=4, ranks_per_host=4)
+        return reports[0].profile
+
+    broadcast = of(lambda comm: comm.Bcast(np.zeros(50_000, np.uint8), 1))
+    assert broadcast.nbytes == {(1, rank): 50_000 for rank in (0, 2, 3)}
+    assert broadcast.messages == dict.fromkeys(broadcast.nbytes, 1)
+    barrier = of(lambda comm: comm.Barrier())
+    assert barrier.messages == {(rank, 0): 1 for rank in (1, 2, 3)} | {(0, rank): 1 for rank in (1, 2, 3)}
+    total = of(lambda comm: comm.Allreduce(np.zeros(600, np.uint8), np.zeros(600, np.uint8)))
+    # Slices of 256, 256 and 88 bytes: each goes to its worker from all others, and from there back to all.
+    slices = {0: 256, 1: 256, 2: 88}
+    expected = Counter()
+    for worker, size in slices.items():
+        for rank in range(4):
+            if rank != worker:
+                expected[rank, worker] += size
+                expected[worker, rank] += size
+    assert total.nbytes == expected

@@ -29,15 +29,15 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("library", ["scampi", "sunmpi", "start"])
+@pytest.mark.parametrize(("library", "per_host"), [("scampi", 1), ("sunmpi", 1), ("sunmpi", 2), ("start", 1)])
 @pytest.mark.parametrize("longer", ["rank 0", "the others"])
 @pytest.mark.parametrize("call", CALLS)
-def test_the_collective_is_named_with_both_sizes(call, longer, library):
+def test_the_collective_is_named_with_both_sizes(call, longer, library, per_host):
     async def main(comm):
         await CALLS[call](comm, LONG if (comm.rank == 0) == (longer == "rank 0") else SHORT)
 
     with pytest.raises(MpiError) as raised:
-        MPI.run(main, library=library, ranks=2)
+        MPI.run(main, library=library, ranks=2, ranks_per_host=per_host)
     assert raised.value.Get_error_class() == ErrorClass.ERR_TRUNCATE
     found = re.fullmatch(
         rf"MPI {call} .*on MPI_COMM_WORLD: rank ([01]) sent (\d+) bytes where (\d+) were counted on; make the same "

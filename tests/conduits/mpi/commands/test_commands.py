@@ -173,9 +173,28 @@ def test_the_algorithms_of_mpi_itself_are_there_where_real_mpi_is_asked_for(tmp_
     )
     for text in ("library", "tree,library", "library,ring"):
         with pytest.raises(conduit.BadRequest, match=only):
-            program("mpi:library=sunmpi", text=text)
+            program("mpi:library=start", text=text)
     with pytest.raises(conduit.BadRequest, match=r"\A--algorithms 'ring' is not known; give all, or some of diss"):
         program("mpi:library=sunmpi", text="ring,library")
+
+
+def test_the_algorithms_through_shared_buffers_are_there_where_sun_mpi_is_asked_for(tmp_path):
+    def operations(*specs, text="all"):
+        return coll.program(coll.CollOptions(conduit=specs, sections="A", algorithms=text)).views[0].operations
+
+    others = ("Barrier dissemination", "Barrier tree", "Barrier two-level")
+    for spec in ("mpi:library=sunmpi", "mpi:config=q, library=sunmpi", "mpi:library=sunmpi,collectives=exchange"):
+        assert operations(spec) == (others[0], "Barrier local-exchange", *others[1:])
+    for spec in ("mpi", "mpi:library=start", "mpi:library=sunmpi,collectives=nodes"):
+        assert operations(spec) == others
+    options = {"min_size": 64, "max_size": 64, "iterations": 1, "ranks": 4, "ranks_per_host": 4, "sections": "BCH"}
+    (run,) = measured(
+        tmp_path, coll, conduit=("mpi:library=sunmpi",), algorithms="local-exchange,two-level,two-stage", **options
+    )
+    assert {record["operation"] for record in run["records"]} == {
+        "Bcast local-exchange", "Bcast two-stage", "Scatter two-level", "Allreduce local-exchange",
+        "Allreduce two-level",
+    }  # fmt: skip
 
 
 def test_the_parameters_of_logp_are_those_of_their_formulas(tmp_path):
