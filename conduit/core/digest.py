@@ -14,7 +14,7 @@ from conduit.errors import ConduitError
 
 SEND, HANDLE, WAKE = 1 << 20, 2 << 20, 3 << 20
 BEGIN, LAND, COMPLETE = 4 << 20, 5 << 20, 6 << 20  # of native one-sided operations
-FLUSH = 60
+FLUSH = 90
 """Integers in a log from which on they are hashed.
 
 More at once take fewer steps, but each is an object: of 64 ranks with 300 each many are no longer in a processor's own

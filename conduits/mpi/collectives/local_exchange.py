@@ -22,7 +22,7 @@ from conduits.mpi.collectives.channel import CollectiveChannel, Steps
 from conduits.mpi.collectives.combining import Combining
 from conduits.mpi.collectives.nodes import Nodes, nodes
 from conduits.mpi.collectives.scatter import linear as scattered
-from conduits.mpi.collectives.slices import Slice, Slices
+from conduits.mpi.collectives.slices import OperandSlice, Slices
 from conduits.mpi.interface import SharedPiece, SharedTake
 
 _OPERANDS, _RESULTS, _BLOCKS, _WHOLE, _ARRIVED, _RELEASED = range(6)  # parts of a call
@@ -214,7 +214,12 @@ def _combine(own: CollectiveChannel, data: memoryview, combine: Combining, slice
 
 
 def _operands(
-    own: CollectiveChannel, data: memoryview, combine: Combining, slices: Slices, mine: list[Slice], result: memoryview
+    own: CollectiveChannel,
+    data: memoryview,
+    combine: Combining,
+    slices: Slices,
+    mine: list[OperandSlice],
+    result: memoryview,
 ) -> list[SharedTake]:
     """Return what a rank takes of the operands of the others, each time with what it does then."""
     highest, takes = own.size - 1, []
@@ -284,7 +289,7 @@ def _results(own: CollectiveChannel, data: memoryview, slices: Slices, worker: i
     return takes
 
 
-def _deal(data: memoryview, few: Sequence[Slice], start: int, came: bytes) -> None:
+def _deal(data: memoryview, few: Sequence[OperandSlice], start: int, came: bytes) -> None:
     """Bring slices to their places, of which `came` has the bytes from `start` on."""
     end = start + len(came)
     for each in few:

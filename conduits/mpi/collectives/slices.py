@@ -8,7 +8,7 @@ from typing import NamedTuple
 import attrs
 
 
-class Slice(NamedTuple):
+class OperandSlice(NamedTuple):
     """A slice of the operand.
 
     Attributes:
@@ -70,13 +70,13 @@ class Slices:
                 {rank: min(self.width, stop - start - place * self.width) for place, rank in enumerate(few)},
             )
 
-    def of_worker(self, rank: int) -> list[Slice]:
+    def of_worker(self, rank: int) -> list[OperandSlice]:
         """Return the slices of a rank, in order."""
         if rank not in self.workers:
             return []
         first = self.workers.index(rank) * self.width
         starts = range(first, max(self.nbytes, 1) if not first else self.nbytes, self.turn)
         return [
-            Slice(number, start, min(start + self.width, self.nbytes), number * self.width)
+            OperandSlice(number, start, min(start + self.width, self.nbytes), number * self.width)
             for number, start in enumerate(starts)
         ]

@@ -22,7 +22,7 @@ from typing import Protocol
 
 from conduit.sim import Cpu, Kernel
 from conduit.simnet import HostModel
-from conduits.mpi.engine.sharing import Exchange
+from conduits.mpi.engine.sharing import HostExchange
 from conduits.mpi.engine.software import Software
 from conduits.mpi.engine.transfer import Mode, Receive, Send, Transfer
 from conduits.mpi.engine.worker import Worker
@@ -82,7 +82,7 @@ class Matching(Protocol):
         """Take note that all that was wanted of a message is in its receive's buffer."""
 
     def ended(self, transfer: Transfer) -> None:
-        """Take note that what is no message is over, a `Share` or a `Reading`."""
+        """Take note that what is no message is over, a `Share` or a `SharedReading`."""
 
     def notify(self) -> None:
         """Let polls find something; from any event."""
@@ -155,7 +155,7 @@ class Device(ABC):
 
     miss_ps: int
     eager_limit: int
-    exchange: Exchange | None
+    exchange: HostExchange | None
 
     def __init__(self, engine: Matching) -> None:
         self.engine = engine

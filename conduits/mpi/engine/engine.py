@@ -22,7 +22,7 @@ from conduit.simnet import HostModel
 from conduits.mpi.engine.device import MORE, Device, IncomingMessage
 from conduits.mpi.engine.itself import ToItself
 from conduits.mpi.engine.schedule import Schedule, Steps
-from conduits.mpi.engine.sharing import Reading, Share
+from conduits.mpi.engine.sharing import Share, SharedReading
 from conduits.mpi.engine.software import Software
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, Mode, Receive, Send, Transfer
 from conduits.mpi.engine.worker import Worker
@@ -221,12 +221,12 @@ class Engine:
         exchange.share(share)
         return share
 
-    def begin_reading(self, context: int, tag: int, takes: Sequence[SharedTake], counts: bool) -> Reading:
-        """Begin to read what others of the host write; see `Reading`."""
+    def begin_reading(self, context: int, tag: int, takes: Sequence[SharedTake], counts: bool) -> SharedReading:
+        """Begin to read what others of the host write; see `SharedReading`."""
         exchange = self.device.exchange
         assert exchange is not None
         self.charge(self.software.call_ps)
-        reading = Reading(self, context, tag, takes, counts)
+        reading = SharedReading(self, context, tag, takes, counts)
         exchange.read(reading)
         return reading
 
@@ -383,7 +383,7 @@ class Engine:
             self.notify()
 
     def ended(self, transfer: Transfer) -> None:
-        """Take note that a `Share` or a `Reading` is over."""
+        """Take note that a `Share` or a `SharedReading` is over."""
         if isinstance(transfer, Share):
             self._unfinished -= 1
         self._end(transfer)

@@ -16,7 +16,7 @@ from conduits.mpi.engine.device import IncomingMessage
 from conduits.mpi.engine.engine import Engine
 from conduits.mpi.engine.persistent import PersistentCalls
 from conduits.mpi.engine.schedule import Schedule, Steps
-from conduits.mpi.engine.sharing import Exchange, Reading, Share
+from conduits.mpi.engine.sharing import HostExchange, Share, SharedReading
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL, Mode, Receive, Send
 from conduits.mpi.errors import ErrorClass, MpiError
 from conduits.mpi.interface import PlainRequest, SharedPiece, SharedTake
@@ -277,7 +277,7 @@ class EngineComm(PersistentCalls):
     # -- memory that the ranks of a host share ---------------------------------------------------------
 
     @property
-    def exchange(self) -> Exchange | None:
+    def exchange(self) -> HostExchange | None:
         """How ranks of one host read what another one has written; None where the library cannot."""
         return self._engine.device.exchange
 
@@ -293,7 +293,7 @@ class EngineComm(PersistentCalls):
         piece = SharedPiece(0, 0, self._world(readers))
         return self._engine.begin_share(self.context + hidden, tag, part, memoryview(b""), [piece], True)
 
-    def take_pieces(self, takes: Sequence[SharedTake], tag: int, *, hidden: int, counts: bool = False) -> Reading:
+    def take_pieces(self, takes: Sequence[SharedTake], tag: int, *, hidden: int, counts: bool = False) -> SharedReading:
         """Begin to read what others of this rank's host write, in this order."""
         group = self.group
         world = [take._replace(source=group[take.source]) for take in takes]

@@ -1,7 +1,7 @@
 """What a rank writes once and others of its host read, in memory that they share: the requests for either.
 
-A device that can do this has an `Exchange`.  Other than messages such data match nothing: who reads names the call, the
-writer, and which of what it writes in the call.
+A device that can do this has a `HostExchange`.  Other than messages such data match nothing: who reads names the call,
+the writer, and which of what it writes in the call.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Share(Transfer):
         self.counts = counts
 
 
-class Reading(Transfer):
+class SharedReading(Transfer):
     """What a rank reads of others; over when it has taken all.
 
     Attributes:
@@ -58,7 +58,7 @@ class Reading(Transfer):
         self.wrong: tuple[int, int, int] | None = None
 
 
-class Exchange(Protocol):
+class HostExchange(Protocol):
     """One rank's use of the memory that it shares with the ranks of its host.
 
     Attributes:
@@ -72,7 +72,7 @@ class Exchange(Protocol):
     def share(self, share: Share) -> None:
         """Begin to write; `engine.ended(share)` follows."""
 
-    def read(self, reading: Reading) -> None:
+    def read(self, reading: SharedReading) -> None:
         """Begin to read; `engine.ended(reading)` follows."""
 
     def freed(self, context: int, members: Sequence[int]) -> None:

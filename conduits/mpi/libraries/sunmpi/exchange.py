@@ -22,7 +22,7 @@ import attrs
 from conduit.sim import Memory
 from conduit.simnet.chain import Act, Done, Steps
 from conduits.mpi.engine.device import Matching
-from conduits.mpi.engine.sharing import Reading, Share
+from conduits.mpi.engine.sharing import Share, SharedReading
 from conduits.mpi.interface import SharedTake
 from conduits.mpi.libraries.memory import HostMemory
 from conduits.mpi.libraries.sunmpi.shared_buffers import ALL, COUNT, COUNTS, FLAG, INLINE, BufferKey, SharedBuffers
@@ -75,7 +75,7 @@ class _Reader:
 
     __slots__ = ("done", "reading")
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: SharedReading) -> None:
         self.reading = reading
         self.done = 0
 
@@ -91,7 +91,7 @@ class LocalExchange:
         ready: where to put what may go on.
 
     Attributes:
-        piece, slice: see `conduits.mpi.engine.sharing.Exchange`.
+        piece, slice: see `conduits.mpi.engine.sharing.HostExchange`.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class LocalExchange:
         self._counts = {"shares": 0, "shared_pieces": 0, "takes": 0}
         buffers.join(engine.rank, self)
 
-    # -- conduits.mpi.engine.sharing.Exchange --------------------------------------------------------
+    # -- conduits.mpi.engine.sharing.HostExchange --------------------------------------------------------
 
     def share(self, share: Share) -> None:
         """Begin to write."""
@@ -127,7 +127,7 @@ class LocalExchange:
         self._writings.setdefault(share.context, deque()).append(writing)
         self._write(writing)
 
-    def read(self, reading: Reading) -> None:
+    def read(self, reading: SharedReading) -> None:
         """Begin to read."""
         self._readings[reading.context] += 1
         self._take(_Reader(reading))
@@ -230,8 +230,7 @@ class LocalExchange:
         self._engine.charge(self._costs.flag_ps)
         yield self._store(memory, self._layout.flag_at(number), line, partial(self._tell, writing.key, readers))
         if number + 1 == len(share.pieces):
-            self._engine.ended(share)
-            self._buffers.ended(share.context)
+            self._is_over(share)
             self.acknowledged(writing.key)  # where nobody reads the last piece, all may have read before
         else:
             self._go_on_later(writing)
@@ -297,7 +296,7 @@ class LocalExchange:
             self._engine.worker.do(self._read_piece(reader, take, key, memory, flag[1]))
         return True
 
-    def _flag(self, memory: Memory, reading: Reading, take: SharedTake) -> tuple[int, int] | None:
+    def _flag(self, memory: Memory, reading: SharedReading, take: SharedTake) -> tuple[int, int] | None:
         """Return how many bytes all pieces and this one have, None where it is not there."""
         if reading.counts:
             return (0, 0) if COUNT.unpack(memory.read(0, COUNT.size))[0] > reading.tag else None
@@ -325,7 +324,18 @@ class LocalExchange:
         for source, part in dict.fromkeys((take.source, take.part) for take in reading.takes[reader.done :]):
             key = reading.context, source, reading.tag, part
             yield self._acknowledge(self._buffers.make(key), key, ALL)
+        if reading.wrong is not None:
+            self._go_on_without(reading)
         self._end(reading)
+
+    def _go_on_without(self, reading: SharedReading) -> None:
+        """Let no rank wait for what it writes in this call: who has other sizes may not be among those that read it.
+
+        What others read it still gets, as far as all do.
+        """
+        for writing in self._writings.get(reading.context, ()):
+            if writing.share.tag == reading.tag:
+                self._is_over(writing.share)
 
     def _acknowledge(self, memory: Memory, key: BufferKey, count: int) -> Act:
         writer = self._buffers.of(key[1])
@@ -340,12 +350,18 @@ class LocalExchange:
         else:
             self._go_on_later(reader)
 
-    def _end(self, reading: Reading) -> None:
+    def _end(self, reading: SharedReading) -> None:
         self._readings[reading.context] -= 1
         self._engine.ended(reading)
         self._buffers.ended(reading.context)
 
     # -- either --------------------------------------------------------------------------------------
+
+    def _is_over(self, share: Share) -> None:
+        """Let the program go on, unless it has already."""
+        if not share.over:
+            self._engine.ended(share)
+            self._buffers.ended(share.context)
 
     def _store(self, memory: Memory, offset: int, line: bytes, seen: Callable[[], object]) -> Act:
         """Return the act that stores a line, or a part of it, and calls `seen()` in the event of its end."""

@@ -49,6 +49,21 @@ def test_the_collective_is_named_with_both_sizes(call, longer, library, per_host
     assert {int(found[2]), int(found[3])} in ({8 * SHORT, 8 * LONG}, {8 * SHORT * parts, 8 * LONG * parts})
 
 
+@pytest.mark.parametrize(("long", "short"), [(500, 0), (500, 31), (500, 32), (500, 33), (193, 32), (20_000, 30)])
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("call", ["Reduce", "Allreduce", "Reduce_scatter_block"])
+def test_a_rank_that_has_too_little_to_read_what_others_write_keeps_nobody_from_being_told(call, ranks, long, short):
+    """What others write for it in the buffers of the host is never read."""
+
+    async def main(comm):
+        await CALLS[call](comm, short if comm.rank == ranks - 1 else long)
+
+    with pytest.raises(
+        MpiError, match=rf"^MPI {call} .*: rank \d sent \d+ bytes where \d+ were counted on; make the same"
+    ):
+        MPI.run(main, library="sunmpi", ranks=ranks, ranks_per_host=ranks)
+
+
 def test_what_is_longer_than_a_receive_of_the_program_s_own_is_told_as_that():
     async def main(comm):
         await comm.Sendrecv(ones(LONG), 1 - comm.rank, 0, ones(SHORT), 1 - comm.rank, 0)
