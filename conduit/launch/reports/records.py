@@ -100,8 +100,11 @@ class WaitRecord:
 
     @property
     def awaited(self) -> tuple[int, ...]:
-        """The ranks without which it does not end."""
-        return self.missing if self.everybody else self.ranks
+        """The ranks without which it does not end; of those that it is for only the ones that have not come, if any."""
+        if self.everybody:
+            return self.missing
+        late = tuple(sorted({*self.missing} & {*self.ranks}))
+        return late or self.ranks
 
 
 @attrs.frozen

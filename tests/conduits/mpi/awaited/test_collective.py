@@ -692,6 +692,22 @@ def test_of_part_of_the_ranks_those_that_have_not_come_are_named_as_in_the_world
     assert "waits for MPI Allreduce of all on half, to which rank 5 has not come, since" in text
 
 
+def test_the_cycle_that_is_told_goes_through_who_has_not_come_to_a_collective():
+    """The root waits for all that read its buffers, and those that have come wait for the root."""
+
+    async def main(comm):
+        if comm.rank == 3:
+            await comm.Recv(np.zeros(1), source=0)
+        for _ in range(6):
+            await comm.Bcast(np.zeros(3000), root=0)
+        if comm.rank == 0:
+            await comm.Send(np.zeros(1), dest=3)
+
+    with pytest.raises(conduit.Deadlock) as caught:
+        MPI.run(main, library="sunmpi", ranks=4, ranks_per_host=4)
+    assert str(caught.value).splitlines()[1] == "cycle: rank 0 waits for rank 3 waits for rank 0"
+
+
 def test_of_a_broadcast_the_root_is_named_with_who_else_has_not_come():
     async def main(comm):
         if comm.rank > 1:
