@@ -28,8 +28,8 @@ def pytest_addoption(parser):
 def pytest_collection_modifyitems(config, items):
     """Leave out what runs when it is asked for: `pytest tests/docs -m every`, `pytest tests/processes -m every`."""
     if "every" not in config.option.markexpr:
-        left_out = [item for item in items if item.get_closest_marker("every")]
-        config.hook.pytest_deselected(items=left_out)
+        left_out = {item for item in items if item.get_closest_marker("every")}
+        config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
 
 

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import attrs
@@ -13,6 +14,17 @@ import pytest
 MPI = "mpi:library=mpi4py"
 PATIENCE_S = 180  # for all that a busy machine needs
 SHARED_MEMORY = Path("/dev/shm")
+SHARE = 2  # of a test with cases the usual run has one in so many: each starts processes, for seconds
+_cases = Counter()
+
+
+def pytest_itemcollected(item):
+    """Leave the other cases to who asks for all: `pytest tests/processes -m every`."""
+    if hasattr(item, "callspec"):
+        name = item.nodeid.partition("[")[0]
+        if _cases[name] % SHARE:
+            item.add_marker("every")
+        _cases[name] += 1
 
 
 @attrs.frozen
