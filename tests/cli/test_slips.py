@@ -1710,9 +1710,9 @@ def test_two_barriers_of_two_tasks_are_told_with_both_lines(shown, first, second
     [
         (CORE, "while True: ep.poll()", "ep.poll()"),
         (CORE, "while True: ep.request_short(0, h, 1)", "ep.request_short(0, h, 1)"),
-        pytest.param(*(EXTENDED, "while x.get(0, 0, 1) is not None: pass", "x.get(0, 0, 1)"), marks=pytest.mark.every),
-        pytest.param(*(MPI, "while comm.Iprobe(): pass", "comm.Iprobe()"), marks=pytest.mark.every),
-        pytest.param(*(UPC, "while True: a[0]", "a[0]"), marks=pytest.mark.every),
+        pytest.param(EXTENDED, "while x.get(0, 0, 1) is not None: pass", "x.get(0, 0, 1)", marks=pytest.mark.every),
+        pytest.param(MPI, "while comm.Iprobe(): pass", "comm.Iprobe()", marks=pytest.mark.every),
+        pytest.param(UPC, "while True: a[0]", "a[0]", marks=pytest.mark.every),
         (SHMEM, "while pe.test(a[:1], '>', 0): pass", "pe.test(a[:1], '>', 0)"),
     ],
     ids=range(6),

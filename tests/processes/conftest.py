@@ -19,8 +19,8 @@ _cases = Counter()
 
 
 def pytest_itemcollected(item):
-    """Leave the other cases to who asks for all: `pytest tests/processes -m every`."""
-    if hasattr(item, "callspec"):
+    """Leave the other cases to who asks for them: `pytest tests/processes -m every`."""
+    if hasattr(item, "callspec") and item.get_closest_marker("every") is None:
         name = item.nodeid.partition("[")[0]
         if _cases[name] % SHARE:
             item.add_marker("every")

@@ -1,6 +1,6 @@
 """The programs of docs/examples print the same in simulation and on real processes, but for lines with `time:`.
 
-By turns on 2 and on 4 processes; with CONDUIT_EXAMPLES=all each of them on both.
+By turns on 2 and on 4 processes; with CONDUIT_EXAMPLES=all, and -m "every or not every", each of them on both.
 """
 
 import os

@@ -9,7 +9,7 @@ from conduits.mpi.collectives import broadcast, gather
 from conduits.mpi.collectives.blocks import Blocks
 from conduits.mpi.collectives.channel import CollectiveChannel, Steps
 from conduits.mpi.collectives.folding import folded
-from conduits.mpi.collectives.nodes import nodes
+from conduits.mpi.collectives.nodes import Nodes, nodes
 from conduits.mpi.collectives.tree import binomial
 
 
@@ -84,16 +84,19 @@ def two_level(channel: CollectiveChannel, blocks: Blocks) -> Steps:
         yield from gather.linear(own, blocks.one(channel.rank), None, leader)
     else:
         yield from gather.linear(own, None, blocks.some(where.group), leader)
-        far = [
-            (chief, group) for chief, group in zip(where.leaders, where.groups, strict=True) if chief != channel.rank
-        ]
-        landings = [blocks.landing(group) for _, group in far]
-        begun = [channel.recv(chief, landing) for (chief, _), landing in zip(far, landings, strict=True)]
-        together = blocks.packed(channel, where.group)
-        yield begun + [channel.send(chief, together) for chief, _ in far]
-        for (_, group), landing in zip(far, landings, strict=True):
-            blocks.unpack(channel, group, landing)
+        yield from swap_of_leaders(channel, blocks, where)
     yield from _tell(channel, own, blocks, leader)
+
+
+def swap_of_leaders(channel: CollectiveChannel, blocks: Blocks, where: Nodes) -> Steps:
+    """A leader sends the blocks of its host to all other leaders, and gets those of their hosts."""
+    far = [(chief, group) for chief, group in zip(where.leaders, where.groups, strict=True) if chief != channel.rank]
+    landings = [blocks.landing(group) for _, group in far]
+    begun = [channel.recv(chief, landing) for (chief, _), landing in zip(far, landings, strict=True)]
+    together = blocks.packed(channel, where.group)
+    yield begun + [channel.send(chief, together) for chief, _ in far]
+    for (_, group), landing in zip(far, landings, strict=True):
+        blocks.unpack(channel, group, landing)
 
 
 def _swap(

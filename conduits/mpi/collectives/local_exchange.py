@@ -16,6 +16,7 @@ from functools import partial
 from conduits.mpi.collectives import allreduce as allreductions
 from conduits.mpi.collectives import broadcast as broadcasts
 from conduits.mpi.collectives import reduce as reductions
+from conduits.mpi.collectives.allgather import swap_of_leaders
 from conduits.mpi.collectives.barrier import dissemination
 from conduits.mpi.collectives.blocks import Blocks
 from conduits.mpi.collectives.channel import CollectiveChannel, Steps
@@ -103,15 +104,7 @@ def allgather(channel: CollectiveChannel, blocks: Blocks) -> Steps:
     if not away:
         return
     if own.rank == leader:
-        far = [
-            (chief, group) for chief, group in zip(where.leaders, where.groups, strict=True) if chief != where.leader
-        ]
-        landings = [blocks.landing(group) for _, group in far]
-        begun = [channel.recv(chief, landing) for (chief, _), landing in zip(far, landings, strict=True)]
-        together = blocks.packed(channel, where.group)
-        yield begun + [channel.send(chief, together) for chief, _ in far]
-        for (_, group), landing in zip(far, landings, strict=True):
-            blocks.unpack(channel, group, landing)
+        yield from swap_of_leaders(channel, blocks, where)
         if own.size > 1:
             yield from _to_host(own, blocks.packed(channel, away), leader)
     else:
