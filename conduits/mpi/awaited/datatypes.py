@@ -123,6 +123,8 @@ _BY_CODE = {
         "C_LONG_DOUBLE_COMPLEX",
     )
 }  # fmt: skip
+BY_DTYPE = {each.dtype: each for each in _BY_CODE.values()}
+"""The datatypes of numpy's numbers in this machine's byte order."""
 
 
 def of(dtype: np.dtype[Any], what: str, *, combined: bool = False) -> Datatype:

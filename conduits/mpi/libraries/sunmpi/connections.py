@@ -162,6 +162,8 @@ class UnacknowledgedEntry:
 
 _SINGLES = [UnacknowledgedEntry(1, (), nbytes) for nbytes in range(SINGLE + 1)]
 """Of each size of a message that fits one postbox."""
+_RUN = 64
+"""Lines of acknowledgements that are read together, at most."""
 
 
 class Looks(NamedTuple):
@@ -285,24 +287,12 @@ class Outward:
 
         The last look, at an entry that is not acknowledged yet, is not counted.
         """
-        size, acks, before = self._size, self.acks, self._first
+        acks, before = self.acks, self._first
         if acks is None:
             return Looks(0, 0, 0)
-        while self.sent:
-            entry, first = self.sent[0], self._first
-            use, place = divmod(first, size)
-            said, state = acks.read(place * LINE, 2)
-            if said != use % 255 + 1 or (entry.count > 1 and not self._acknowledged(range(first, first + entry.count))):
-                break
-            self.sent.popleft()
-            self._first = first + entry.count
-            self.room += entry.count
-            if state != wire.KEPT:
-                self.area.pool.free(entry.blocks)
-                self.short -= entry.short
-            elif entry.blocks:
-                self.kept[first] = entry.blocks
-        looks = come = self._first - before
+        self._reclaim_postboxes(acks)
+        size, looks = self._size, self._first - before
+        come = looks
         runs = (self._first - 1) // size - before // size + 1 if come else 0  # the end of the queue cuts one in two
         single = 0  # lines that have come by themselves
         for number, blocks in list(self.kept.items()):
@@ -312,6 +302,31 @@ class Outward:
                 del self.kept[number]
                 single += 1
         return Looks(looks, come + single, runs + single)
+
+    def _reclaim_postboxes(self, acks: Store) -> None:
+        """Take back the postboxes of entries that are acknowledged, in order."""
+        size, sent, short, first = self._size, self.sent, self.short, self._first
+        end, use, lines = first, 0, b""
+        while sent:
+            if first >= end:  # lines are read together, as far as the queue's end
+                use, place = divmod(first, size)
+                use, end = use % 255 + 1, first + min(_RUN, size - place, self._tail - first)
+                lines = acks.read(place * LINE, (end - first) * LINE)
+            entry, at = sent[0], (first - end) * LINE
+            if lines[at] != use or (entry.count > 1 and not self._acknowledged(range(first, first + entry.count))):
+                break
+            del sent[0]
+            blocks = entry.blocks
+            if lines[at + 1] != wire.KEPT:
+                short -= entry.short
+                if blocks:
+                    self.area.pool.free(blocks)
+            elif blocks:
+                self.kept[first] = blocks
+            first += entry.count
+        self.short = short
+        self.room += first - self._first
+        self._first = first
 
     def look_taken(self) -> bool:
         """Look how many bytes the other has taken; return whether it has said so since the last look."""

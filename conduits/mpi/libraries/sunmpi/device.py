@@ -80,8 +80,8 @@ class SunmpiDevice(Device):
 
     __slots__ = (
         "_areas", "_arrived", "_at_once", "_build_ps", "_coming", "_config", "_controller", "_costs", "_counts", "_cpu",
-        "_host", "_inward", "_kernel", "_layout", "_may_fail", "_memory", "_misses", "_movable", "_node", "_on_host",
-        "_outward", "_repair", "_sends", "_short", "_single", "_turn", "_worker",
+        "_directed", "_host", "_inward", "_kernel", "_layout", "_may_fail", "_memory", "_misses", "_movable", "_node",
+        "_on_host", "_outward", "_repair", "_sends", "_short", "_single", "_take_ps", "_turn", "_worker",
     )  # fmt: skip
 
     def __init__(
@@ -92,7 +92,7 @@ class SunmpiDevice(Device):
         self._layout = config.layout
         self._single = min(config.layout.short, wire.SINGLE)  # bytes of the largest message in one postbox
         self._kernel, self._cpu, self._worker = engine.kernel, engine.cpu, engine.worker
-        self._build_ps = costs.build_ps
+        self._build_ps, self._take_ps, self._directed = costs.build_ps, costs.take_ps, costs.directed
         self._config = config
         self._costs = costs
         self._memory = memory
@@ -128,7 +128,8 @@ class SunmpiDevice(Device):
         way, nbytes = self._outward.get(dest), len(data)
         if way is None or way.store is None or nbytes > self._at_once or not way.is_open(nbytes):
             return False
-        cpu, when = self._cpu, self._cpu.free + self._build_ps
+        cpu = self._cpu
+        when = cpu.free + self._build_ps
         if not self._kernel.advance(when):
             return False
         cpu.free = when
@@ -286,7 +287,7 @@ class SunmpiDevice(Device):
             base = self._config.cluster.place(self.engine.rank) * self._layout.queue_bytes
             connection = Inward(source, memory, base, self._layout, keep=self._may_fail)
             self._inward[source] = connection
-            looks = 1 if self._costs.directed else len(self._inward)
+            looks = 1 if self._directed else len(self._inward)
             self.miss_ps = self._misses + looks * self._costs.head_ps
             self.engine.miss_changed()
         connection.landed += len(data) // LINE
@@ -495,10 +496,10 @@ class SunmpiDevice(Device):
 
     def _take_postboxes(self, connection: Inward, count: int) -> None:
         """Take the postboxes of an entry out of a queue."""
-        if self._costs.directed:
+        if self._directed:
             self._look(connection)
         self._arrived[connection] = None
-        self._cpu.free += self._costs.take_ps
+        self._cpu.free += self._take_ps
         connection.head += count
 
     def _take(self, connection: Inward) -> bool:
@@ -512,7 +513,11 @@ class SunmpiDevice(Device):
                 self._take_postboxes(connection, len(lines))
                 self._take_entry(connection, lines, first)
             return False
-        self._take_postboxes(connection, 1)
+        if self._directed:  # as `_take_postboxes`, in which a call would cost
+            self._look(connection)
+        self._arrived[connection] = None
+        self._cpu.free += self._take_ps
+        connection.head = first + 1
         receive = self.engine.take_posted(context, source, tag, nbytes)
         mode = what >> MODE  # there are no blocks
         if receive is not None and receive.room and self._worker.idle:

@@ -1,0 +1,65 @@
+"""The bytes that an array of a program means, against those that numpy itself gives of it."""
+
+import numpy as np
+import pytest
+
+import conduit
+from conduits.mpi.awaited import datatypes
+from conduits.mpi.awaited.buffers import bytes_of, span
+
+NUMBERS = [*"?bBhHiIlLqQfdgFDG", "S1"]
+LAYOUTS = {
+    "in a row": lambda dtype: np.arange(24).astype(dtype),
+    "of two dimensions": lambda dtype: np.arange(24).astype(dtype).reshape(4, 6),
+    "Fortran's": lambda dtype: np.asfortranarray(np.arange(24).astype(dtype).reshape(4, 6)),
+    "a part of another": lambda dtype: np.arange(24).astype(dtype)[5:17],
+    "of one element": lambda dtype: np.array(7).astype(dtype),
+    "empty": lambda dtype: np.empty((0, 3), dtype),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_an_array_means_its_bytes_as_they_lie_in_memory(dtype, layout):
+    array = LAYOUTS[layout](dtype)
+    found = span(array, "Comm.Send: buf")
+    assert bytes(found.view) == bytes(bytes_of(array, "Send")) == array.tobytes("A")
+    assert (found.datatype, found.count) == (datatypes.of(array.dtype, "buf"), array.size)
+    assert found.source is array
+
+
+@pytest.mark.parametrize("layout", sorted(LAYOUTS.keys() - {"empty"}))
+@pytest.mark.parametrize("dtype", ["B", "d", "F"])
+def test_what_is_written_to_its_bytes_is_in_the_array(dtype, layout):
+    array = LAYOUTS[layout](dtype)
+    for view in (bytes_of(array, "Recv", writable=True), span(array, "Comm.Recv: buf", writable=True).view):
+        array[...] = 1
+        view[:] = bytes(len(view))
+        assert not array.any()
+
+
+@pytest.mark.parametrize("take", [bytes_of, span])
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: np.zeros((4, 6))[:, 1], r"shape \(4,\) and strides \(48,\) is not contiguous"),
+        (lambda: np.zeros(6, ">f8"), ">f8 is not in this machine's byte order"),
+        (lambda: np.zeros(6, "e"), "no basic datatype for numpy's float16"),
+        (lambda: np.zeros(6, "M8[s]"), "no basic datatype for numpy's datetime64"),
+        (lambda: np.zeros(6, object), "Python objects"),
+    ],
+)
+def test_an_array_that_means_none_is_refused(make, said, take):
+    with pytest.raises(conduit.BadRequest, match=said):
+        take(make(), "Send")
+
+
+@pytest.mark.parametrize("take", [bytes_of, span])
+@pytest.mark.parametrize("layout", sorted(LAYOUTS.keys() - {"empty"}))
+@pytest.mark.parametrize("dtype", ["B", "d"])
+def test_one_that_is_read_only_can_be_sent_alone(dtype, layout, take):
+    array = LAYOUTS[layout](dtype)
+    array.flags.writeable = False
+    take(array, "Send")
+    with pytest.raises(conduit.BadRequest, match="the array is read-only"):
+        take(array, "Recv", writable=True)
