@@ -96,6 +96,19 @@ class LayerHold:
     place: str
 
 
+@attrs.frozen
+class WaitNow:
+    """What a task waits for as it stands when the report is made.
+
+    Attributes:
+        what: in words.
+        ranks: whom it waits for, sorted; None: those that its wait names.
+    """
+
+    what: str
+    ranks: tuple[int, ...] | None
+
+
 @attrs.define
 class LayerReport:
     """What the layers of one rank have told.
@@ -106,7 +119,7 @@ class LayerReport:
         advice: what to do, said once however many ranks say it.
         noted: of the messages that are not handled, how many the notes tell of.
         awaited: how many others waits of their senders tell of.
-        waiting: by task what it waits for in words of now, in the place of those of the wait's begin.
+        waiting: by task what it waits for by now, in the place of what its wait said when it began.
         held: by task what it holds.
         wanted: what tasks of this rank wait for that others hold.
         clues: what means something beside those of other ranks.
@@ -117,7 +130,7 @@ class LayerReport:
     advice: list[str] = attrs.field(factory=list)
     noted: int = 0
     awaited: int = 0
-    waiting: dict[object, str] = attrs.field(factory=dict)
+    waiting: dict[object, WaitNow] = attrs.field(factory=dict)
     held: dict[object, list[LayerHold]] = attrs.field(factory=dict)
     wanted: list[str] = attrs.field(factory=list)
     clues: list[Clue] = attrs.field(factory=list)
@@ -131,9 +144,15 @@ class LayerReport:
         """Say that waits of their senders tell of so many messages that this rank has not handled."""
         self.awaited += messages
 
-    def waits_now(self, task: object, text: str) -> None:
-        """Say what a task of Trio waits for as it stands now, in the place of the `what` of its wait."""
-        self.waiting[task] = text
+    def waits_now(self, task: object, text: str, ranks: Iterable[int] | None = None) -> None:
+        """Say what a task of Trio waits for as it stands now, in the place of the `what` of its wait.
+
+        Args:
+            task: the task.
+            text: what it waits for, in words.
+            ranks: whom it waits for by now; None: those that its wait names.
+        """
+        self.waiting[task] = WaitNow(text, None if ranks is None else tuple(sorted(set(ranks))))
 
     def holds(self, task: object, what: str, place: str) -> None:
         """Say what a task of Trio holds, as a lock, and the line that took it; `what` means that on all ranks."""

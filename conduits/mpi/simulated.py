@@ -26,6 +26,7 @@ from conduit.simnet.observed import spend_on
 from conduit.simnet.transport import LATER, Then
 from conduit.simnet.waiting import Blocked
 from conduit.words import many
+from conduits.mpi.awaited.open_requests import OpenRequests
 from conduits.mpi.awaited.process import CURRENT, Both, Process, RequestPlace, Told, TransferComm, Words
 from conduits.mpi.awaited.same_calls import SameCalls
 from conduits.mpi.awaited.status import Status
@@ -675,11 +676,12 @@ class SimulatedProcess(Process):
         self._port = port
         self.call = port.call  # every call of MPI takes this way
         self._note = port.last_sends.append
+        self._waiting: dict[object, OpenRequests] = {}
 
     def end(self) -> None:
         """Refuse every further call, without a test in those of a job that goes on."""
         self.same_calls = None
-        for name in ("call", "exchanged", "finished", "wait", "poll"):
+        for name in ("call", "exchanged", "finished", "wait", "wait_for", "poll"):
             setattr(self, name, self._refuse)
         for name in ("_guarded_send", "_guarded_receive"):
             setattr(self, name, self._refuse_guarded)
@@ -709,6 +711,15 @@ class SimulatedProcess(Process):
         digest_log = port.core.digest_log
         if digest_log is not None:
             digest_log.extend((port.ticks(), _WAKE))
+
+    async def wait_for(self, over: Callable[[], object], requests: OpenRequests) -> None:
+        """Poll until `over()`; a report names those of the requests that are open when it is made."""
+        task = self._port.kernel.task
+        self._waiting[task] = requests
+        try:
+            await self.wait(over, requests.words(), list(requests))
+        finally:
+            del self._waiting[task]
 
     async def wait(self, over: Callable[[], object], what: str, ranks: Sequence[int]) -> None:
         """Poll until `over()`."""
@@ -781,6 +792,8 @@ class SimulatedProcess(Process):
 
         Of those that their sender waits for in a send its wait tells.  Tell also which collective calls it is in.
         """
+        for task, requests in self._waiting.items():
+            told.waits_now(task, requests.words(), requests)
         waited_for = _senders_wait(self._port)
         of_collectives, others = _of_collectives(self._port)
         told.told_by_waits(sum(waited_for.values()) + of_collectives)

@@ -188,7 +188,8 @@ def _rank(
     for task in own:
         wait = waits.get(id(task))
         if wait is not None and task in told.waiting:
-            wait = attrs.evolve(wait, what=told.waiting[task])
+            now = told.waiting[task]
+            wait = attrs.evolve(wait, what=now.what, ranks=wait.ranks if now.ranks is None else now.ranks)
         if wait is not None or not tasks.at_end_of_nursery(task):
             record = _task(number, task, wait, task is blamed, interrupted, broken_off)
             found.append(attrs.evolve(record, holds=_held(task, told.held)))

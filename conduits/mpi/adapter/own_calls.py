@@ -138,6 +138,10 @@ class OwnCalls:
             compared = given if _base(call) in _EQUAL else given._replace(nbytes=0)
             made.add(_Call(RequestPlace.here(call), compared, name))
 
+    def absent(self, context: int, group: Sequence[int], number: int) -> Sequence[int]:
+        """Return nobody: a process knows of its own calls alone."""
+        return ()
+
     def parts(self) -> Iterator[CallPart]:
         """Yield this rank's parts in the calls, those of each name by themselves: others may have made other calls."""
         # Communicators may have the same name: it is not known then in which of them a wait is.

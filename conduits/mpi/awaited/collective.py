@@ -6,7 +6,7 @@ empty for the library's usual one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -28,7 +28,7 @@ from conduits.mpi.awaited.elements import combined, moved
 from conduits.mpi.awaited.operators import SUM, ReductionOp
 from conduits.mpi.awaited.process import Process
 from conduits.mpi.awaited.request import Request
-from conduits.mpi.awaited.same_calls import Given, all_do
+from conduits.mpi.awaited.same_calls import Given, StillToCome, all_do
 from conduits.mpi.collectives.blocks import Blocks
 from conduits.mpi.collectives.channel import CollectiveChannel, Steps
 from conduits.mpi.errors import ErrorClass, MpiError
@@ -335,9 +335,12 @@ class Collective(CommBase):
 
     async def _begin(self, call: str, beginning: Beginning) -> Request:
         """Begin an algorithm; return the request for its end."""
-        process = self._running()
+        process, plain = self._running(), self.plain
+        others: Iterable[int] = self._others(plain.group)
+        if process.same_calls is not None:
+            others = StillToCome(process.same_calls, plain.context, plain.group, self._calls, others)
         begun = await process.call(self._beginning(call, beginning))
-        return Request.begun(process, begun, self._all_do(call), self._others(self.plain.group))
+        return Request.begun(process, begun, self._all_do(call), others)
 
     def _beginning(self, call: str, beginning: Beginning) -> Callable[[], Any]:
         """Return the plain call that begins an algorithm."""

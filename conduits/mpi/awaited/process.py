@@ -16,6 +16,7 @@ from conduit import current as current_endpoint
 from conduit.contract import Clue
 from conduit.errors import ConduitError
 from conduit.words import many
+from conduits.mpi.awaited.open_requests import OpenRequests
 from conduits.mpi.awaited.status import Status
 from conduits.mpi.collectives.channel import Tally
 
@@ -105,6 +106,10 @@ class Told(Protocol):
         """Say that waits of their senders tell of so many messages that this rank has not handled."""
         ...
 
+    def waits_now(self, task: object, text: str, ranks: Iterable[int] | None = None) -> None:
+        """Say what a task waits for by now, and whom."""
+        ...
+
     def clue(self, clue: Clue) -> None:
         """Add what means something beside what other ranks tell."""
         ...
@@ -130,6 +135,10 @@ class CallRecord(Protocol):
         self, context: int, group: Sequence[int], number: int, call: str, given: Any, rank: int, name: str
     ) -> None:
         """Take note of a call, and refuse one of which it is known that others have called another."""
+        ...
+
+    def absent(self, context: int, group: Sequence[int], number: int) -> Sequence[int]:
+        """Return the ranks that have not made a call which some rank has, as far as that is known here."""
         ...
 
 
@@ -181,6 +190,10 @@ class Process(ABC):
             what: what is waited for, in words, for the report of a deadlock.
             ranks: the ranks that it waits for.
         """
+
+    async def wait_for(self, over: Callable[[], object], requests: OpenRequests) -> None:
+        """As `wait`, for requests of the program."""
+        await self.wait(over, requests.words(), list(requests))
 
     async def finished(self, request: Any, comm: Words, call: str, peer: int, tag: int) -> None:
         """Poll until a send or a receive is over that `call` has just begun.

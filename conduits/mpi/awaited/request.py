@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, Literal, SupportsIndex
 
 import trio
@@ -12,6 +12,7 @@ from conduit import BadRequest, checked_call
 from conduit.words import is_a, plain
 from conduits.mpi.awaited import not_here
 from conduits.mpi.awaited.buffers import Span, span
+from conduits.mpi.awaited.open_requests import OpenRequest, OpenRequests
 from conduits.mpi.awaited.process import Process, RequestPlace
 from conduits.mpi.awaited.status import UNDEFINED, Status, check_status
 from conduits.mpi.errors import ErrorClass, MpiError
@@ -84,7 +85,7 @@ class Request:
         self._plain: Any = None
         self._process: Process | None = None
         self._what = ""
-        self._ranks: Sequence[int] = ()
+        self._ranks: Iterable[int] = ()
         self._receives = False
         self._note: Callable[[], object] | None = None
         self._begun: RequestPlace | None = None
@@ -94,7 +95,7 @@ class Request:
 
     @classmethod
     def begun(
-        cls, process: Process, plain: Any, what: str, ranks: Sequence[int], *, receives: bool = False,
+        cls, process: Process, plain: Any, what: str, ranks: Iterable[int], *, receives: bool = False,
         note: Callable[[], object] | None = None,
     ) -> Request:  # fmt: skip
         """Return the handle of what was begun.
@@ -103,7 +104,7 @@ class Request:
             process: its rank's.
             plain: the request of the plain interface.
             what: the call and whom it concerns, for reports.
-            ranks: whom it waits for.
+            ranks: whom it waits for; read when a call waits, and when a report is made.
             receives: whether its status is that of a message.
             note: called when a persistent one is started.
         """
@@ -364,12 +365,11 @@ async def _wait(requests: Sequence[Request], enough: Callable[..., bool]) -> Non
     if not left or enough(over):
         await _pass_on(left)
         return
-    process = left[0]._of()
-    open_ = [each for each, done in zip(left, over, strict=True) if not done]
-    words = open_[0]._what if len(open_) == 1 else f"{open_[0]._what}, and {len(open_) - 1} more"
+    begun = [
+        OpenRequest(each._plain, each._what, each._ranks) for each, done in zip(left, over, strict=True) if not done
+    ]
     plains = [each._plain for each in left]
-    ranks = sorted({rank for each in open_ for rank in each._ranks})
-    await process.wait(lambda: enough(plain.over for plain in plains), words, ranks)
+    await left[0]._of().wait_for(lambda: enough(plain.over for plain in plains), OpenRequests(begun, sum(over)))
 
 
 async def _poll(requests: Sequence[Request]) -> None:

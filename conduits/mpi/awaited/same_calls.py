@@ -5,13 +5,13 @@ MPI leaves open what becomes of other programs: messages of one call may be take
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import attrs
 
 from conduit.contract import Turn
-from conduits.mpi.awaited.process import RequestPlace
+from conduits.mpi.awaited.process import CallRecord, RequestPlace
 from conduits.mpi.errors import ErrorClass, MpiError
 
 _SHOWN = 8  # ranks
@@ -161,6 +161,11 @@ class SameCalls:
         if len(first.came) == len(group):
             del self._open[key]
 
+    def absent(self, context: int, group: Sequence[int], number: int) -> list[int]:
+        """Return the ranks that have not made a call, of which some rank has; none where all have."""
+        found = self._open.get((context, group[0], number))
+        return [] if found is None else sorted(set(group).difference(found.came))
+
     def parts_of(self, rank: int) -> Iterator[CallPart]:
         """Yield the parts of a rank in the calls that it has made and others have not."""
         come: dict[tuple[int, int], int] = {}
@@ -187,6 +192,30 @@ class SameCalls:
         """Yield what to say, when the job is over, of each call that some ranks have not made."""
         for each in self._open.values():
             yield not_by_all(each.place, each.name, sorted(each.came), each.group)
+
+
+class StillToCome:
+    """Whom the request of a collective call waits for, worked out whenever they are asked for.
+
+    Those that have not made the call; all others once everybody has.
+
+    Args:
+        calls: of the job.
+        context: of the communicator.
+        group: its ranks in the world.
+        number: of the call there.
+        others: all of them but the one that waits.
+    """
+
+    def __init__(
+        self, calls: CallRecord, context: int, group: Sequence[int], number: int, others: Iterable[int]
+    ) -> None:
+        self._calls = calls
+        self._call = context, group, number
+        self._others = others
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._calls.absent(*self._call) or self._others)
 
 
 def all_do(call: str, name: str) -> str:
