@@ -30,12 +30,14 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
 
+import trio
+
 import conduit
 from extended.barrier_words import WORD, BarrierWords, Edge, packed, parts_of
 from extended.kary_tree import children_of, parent_of
 from extended.missing import Missing
 from extended.outgoing import RequestQueue
-from extended.program_lines import lines_in, running_line
+from extended.program_lines import lines_in, program_line
 from extended.reporting import RANK, team_name
 
 if TYPE_CHECKING:
@@ -196,9 +198,13 @@ class Barrier:
         called: what the user of a front end waits in, where this is part of another call; "" elsewhere.
         title: returns what its turns are for who uses a layer above, and the last that this rank knows; None elsewhere.
         notified_at: the program's line that has given this rank's part by itself, None where it has waited for it too.
+        repeated: which call was cancelled last that another one has ended, in words; "" for none.
     """
 
-    title: Callable[[], tuple[str, str]] | None = None  # of the class, since every barrier is made at the start
+    # Of the class, since every barrier is made at the start.
+    title: Callable[[], tuple[str, str]] | None = None
+    repeated = ""
+    _cancelled_at = ""  # the program's line whose wait was
 
     def __init__(
         self,
@@ -234,6 +240,8 @@ class Barrier:
         waits = {self._what(): self._come - 1} if self._waiting else {}
         called, last = ("", "") if self.title is None else self.title()
         sink.part(name, self._members, self._come, waits, everybody=True, called=called, last=last)
+        if self.repeated and not self._waiting:  # so that others may wait for one more of its calls
+            sink.note(self.repeated)
 
     def _what(self) -> str:
         id = self.phases[self._parity].id
@@ -287,7 +295,7 @@ class Barrier:
         phase = self.phases[self._parity]
         word = self._barriers.rank_word
         if others := lines_in(self, self._ep):
-            here = running_line(self._ep)
+            here = "{}:{}".format(*program_line())
             team = ", or give each task a team of its own, by split" if word == RANK else ""
             raise conduit.BadRequest(
                 f"{call}: this {word} is in a barrier{self._name()} already, in another task, at {others[0]}, and "
@@ -296,7 +304,7 @@ class Barrier:
             )
         named = "" if phase.id is None else f" (id {phase.id})"
         if self.notified_at is None and not self._waiting:
-            named += ", in a barrier that was cancelled,"
+            named += f", in a barrier that was cancelled{self._cancelled_at},"
         wait = (self.called if self.notified_at is not None else "") or "barrier_wait or barrier_try"
         raise conduit.BadRequest(
             f"{call}: this {word} has notified the barrier{named} and not yet waited for it; call {wait} first"
@@ -327,6 +335,9 @@ class Barrier:
                     what=self._what(),
                     ranks=missing,
                 )
+        except trio.Cancelled:
+            self._cancelled_at = " at {}:{}".format(*program_line())
+            raise
         finally:
             self._waiting = False
         if phase.done:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
+from contextlib import suppress
 from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 from zlib import crc32
 
 import trio
+
+import conduit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,14 +24,25 @@ SourceLine = tuple[str, int]
 
 _LINE_BITS, _FILE_BITS = 18, 13
 
-_LAYERS = ("extended.", "conduit.")
+_LAYERS, _TRIO = ("extended.", "conduit."), "trio."
 _COMMANDS, _SUITE = "extended.commands.", ".conformance."  # programs, although they are in these packages
 
 
 def program_line() -> SourceLine:
-    """Return file and number of the program's line that is running: the innermost that is not the layers' or core's."""
+    """Return file and number of the program's line that is running: the innermost that is not the layers' or core's.
+
+    Of a task that runs none, as `nursery.start_soon(x.call)` makes one, it is the line that has started it.
+    """
     frame = _program_frame()
-    return ("an unknown line", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    return _started_at() if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def _started_at() -> SourceLine:
+    with suppress(conduit.ConduitError, RuntimeError):  # in no task, or in none of a rank
+        file, _, line = conduit.current().started_at(trio.lowlevel.current_task()).rpartition(":")
+        if file:
+            return file, int(line)
+    return "an unknown line", 0
 
 
 def name_here(value: object) -> str:
@@ -41,18 +55,29 @@ def _program_frame() -> FrameType | None:
     frame = inspect.currentframe()
     while frame is not None and _is_layers(frame):
         frame = frame.f_back
-    return frame
+    return _through_trio() if frame is not None and _module(frame).startswith(_TRIO) else frame
+
+
+def _through_trio() -> FrameType | None:
+    """Return the frame of the program that has called Trio, None where Trio itself has begun what runs."""
+    try:
+        first = getattr(trio.lowlevel.current_task().coro, "cr_frame", None)
+    except RuntimeError:
+        first = None
+    frame = inspect.currentframe()
+    while frame is not None and frame is not first and (_is_layers(frame) or _module(frame).startswith(_TRIO)):
+        frame = frame.f_back
+    return None if frame is first else frame
+
+
+def _module(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))
 
 
 def made_here(call: str) -> str:
     """Return a call and the program's line that is running, its file by name alone: ``pe.Lock at heat.py:4``."""
     file, line = program_line()
     return f"{call} at {PurePath(file).name}:{line}"
-
-
-def running_line(ep: Endpoint) -> str:
-    """Return the program's line that is running, or where it started the running task, which runs none, as text."""
-    return ep.started_at(trio.lowlevel.current_task()) or "{}:{}".format(*program_line())
 
 
 def lines_in(there: object, ep: Endpoint) -> list[str]:
@@ -67,7 +92,7 @@ def lines_in(there: object, ep: Endpoint) -> list[str]:
             lines = [
                 f"{frame.f_code.co_filename}:{line}"
                 for frame, line in frames
-                if not (_is_layers(frame) or frame.f_globals.get("__name__", "").startswith("trio."))
+                if not (_is_layers(frame) or _module(frame).startswith(_TRIO))
             ]
             found.append(ep.started_at(task) or (lines[-1] if lines else ""))
     return [each for each in found if each]
@@ -83,7 +108,11 @@ def _tasks() -> Iterator[trio.lowlevel.Task]:
 
 
 def _is_layers(frame: FrameType) -> bool:
-    module = frame.f_globals.get("__name__", "")
+    return _is_of_layers(frame.f_globals.get("__name__", ""))
+
+
+@cache
+def _is_of_layers(module: str) -> bool:
     return module.startswith(_LAYERS) and not module.startswith(_COMMANDS) and _SUITE not in module
 
 

@@ -394,9 +394,16 @@ class Team(Collectives):
         self.check_usable("barrier_notify")
         return self._barrier.notify("barrier_notify", None, called)
 
-    def end_barrier(self) -> Coroutine[Any, Any, None]:
-        """Do as `barrier_wait` without an id, in the midst of a call of a layer above."""
+    def end_barrier(self, cancelled: str = "", by: str = "") -> Coroutine[Any, Any, None]:
+        """Do as `barrier_wait` without an id, in the midst of a call of a layer above.
+
+        Args:
+            cancelled: the call that has begun the barrier, with its line, where that was cancelled; for reports.
+            by: the call that ends it in the place of that one.
+        """
         self.check_usable("barrier_wait")
+        if cancelled:
+            self._barrier.repeated = f"{cancelled} was cancelled, and {by} ends it: the two are one call for the others"
         return self._end_barrier("barrier_wait", None)
 
     def meet(self, id: int, called: str) -> Coroutine[Any, Any, None]:

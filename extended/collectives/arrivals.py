@@ -235,4 +235,6 @@ class Arrivals:
         """
         if self.mismatch is not None:
             raise self.mismatch
-        self._carrier.broken(self._team_table.find(lead, count), sequence, bytes(payload).decode(errors="replace"))
+        team_calls = self._team_table.find(lead, count)
+        why = team_calls.why_broken(token.rank, bytes(payload).decode(errors="replace"))
+        self._carrier.broken(team_calls, sequence, why)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     Identity = tuple[int, int]
 
+_OF_JOB = " of the job"  # behind which a text that is not sent has the line
 EPOCH = 32
 """Calls of an epoch."""
 
@@ -254,6 +255,12 @@ class TeamCalls:
     def is_broken(self) -> bool:
         """Say whether this rank's next call can never end; those before the one that broke the team can."""
         return self.broken is not None and self.next > self.broken.sequence
+
+    def why_broken(self, rank: int, text: str) -> str:
+        """Return why a rank says that the team is broken, with its line where that is known, which is not sent."""
+        its = self._calls_of(rank, self.identity)
+        known = "" if its is None or its.broken is None else its.broken.text
+        return known if known.partition(_OF_JOB)[0] == text.partition(_OF_JOB)[0] else text
 
     def breaks(self, broken: Broken) -> list[CollectiveCall]:
         """Let the team be broken; return the calls that can never end."""

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 import trio
 
+from extended.program_lines import program_line
+
 if TYPE_CHECKING:
     from extended import Team
 
-_begun: WeakKeyDictionary[Team, str] = WeakKeyDictionary()
+_begun: WeakKeyDictionary[Team, Call] = WeakKeyDictionary()
 """The calls that were cancelled as they waited in a team's barrier: this PE has come to it, and the others know."""
+
+
+class Call(NamedTuple):
+    """A call that was cancelled.
+
+    Attributes:
+        name: of it.
+        text: its name and line.
+    """
+
+    name: str
+    text: str
 
 
 async def meet(team: Team, call: str) -> None:
@@ -23,12 +37,16 @@ async def meet(team: Team, call: str) -> None:
     """
     earlier = _begun.get(team)
     if earlier is not None:
-        await team.end_barrier()
+        await team.end_barrier(earlier.text, _here(call))
         _begun.pop(team, None)
-        if earlier == call:
+        if earlier.name == call:
             return
     try:
         await team.barrier(called=call)
     except trio.Cancelled:
-        _begun[team] = call
+        _begun[team] = Call(call, _here(call))
         raise
+
+
+def _here(call: str) -> str:
+    return "{} at {}:{}".format(call, *program_line())

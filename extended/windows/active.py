@@ -51,9 +51,11 @@ class Active(WindowBase):
             self._operations.charge("mpi_win_fence")
             await self._operations.end_epoch(call.name)
             await self._team.begin_barrier(call.name)
-            self._notified = True
-        await self._team.end_barrier()
-        self._notified = False
+            self._notified = call
+            await self._team.end_barrier()
+        else:
+            await self._team.end_barrier(str(self._notified), str(call))
+        self._notified = None
         self._operations.fenced()
         self._epochs.fenced(call, assertion)
 

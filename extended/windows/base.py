@@ -43,7 +43,7 @@ class WindowBase:
         self._operations = operations(service, shape, self._part, slot, self._epochs, checks=checks)
         service.fill(slot, self._part, self._operations.left_open)
         self._slot = slot
-        self._notified = False  # of a Fence that was cancelled
+        self._notified: Call | None = None  # the Fence that has come to a barrier and not ended it: it was cancelled
 
     def _call(self, name: str) -> Call:
         return called(name) if self._checks else unplaced(name)

@@ -147,8 +147,8 @@ class Win(Access, Active, Passive):
         self._epochs.freed = call
         try:
             if self._notified:  # by a Fence that was cancelled, and not called again
-                await self._team.end_barrier()
-                self._notified = False
+                await self._team.end_barrier(str(self._notified), str(call))
+                self._notified = None
             await self._operations.complete(call.name)
             await self._operations.leave_all(call.name)
         except BaseException:

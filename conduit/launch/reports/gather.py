@@ -185,6 +185,7 @@ def _rank(
     waits = {id(wait.task): wait for wait in rank.waits()}
     told = rank.told()
     found = []
+    ended = [hold for task, holds in told.held.items() if task not in own for hold in holds]
     for task in own:
         wait = waits.get(id(task))
         if wait is not None and task in told.waiting:
@@ -192,7 +193,7 @@ def _rank(
             wait = attrs.evolve(wait, what=now.what, ranks=wait.ranks if now.ranks is None else now.ranks)
         if wait is not None or not tasks.at_end_of_nursery(task):
             record = _task(number, task, wait, task is blamed, interrupted, broken_off)
-            found.append(attrs.evolve(record, holds=_held(task, told.held)))
+            found.append(attrs.evolve(record, holds=(*_held(task, told.held), *ended)))
     computing = _of_computing(own, found, broken_off)
     polls = not computing and any(_polls(task, broken_off) for task in found)
     of_rank = RankRecord(

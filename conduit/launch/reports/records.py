@@ -119,7 +119,7 @@ class TaskRecord:
         wait: what it waits for in a call, polling; None if it does not.
         blamed: whether it is what ended the job.
         ran: whether an interrupt has come out of it, so that it is in no program any more.
-        holds: what it holds that others may want, as locks.
+        holds: what it holds that others may want, as locks, and what tasks of its rank hold that have ended.
     """
 
     name: str

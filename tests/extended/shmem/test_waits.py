@@ -420,6 +420,27 @@ def test_a_barrier_that_was_cancelled_and_given_up_is_ended_by_another():
     shmem.run(main, conduit="loggp")
 
 
+@pytest.mark.parametrize("call", ["barrier_all", "sync_all"])
+def test_a_barrier_that_was_cancelled_and_called_again_is_told_to_be_one_for_the_others(call):
+    async def main(pe):
+        if pe.my_pe() == 1:
+            with trio.move_on_after(1e-6):
+                await getattr(pe, call)()
+        else:
+            await trio.sleep(1e-3)
+            await getattr(pe, call)()
+        await getattr(pe, call)()
+
+    line = main.__code__.co_firstlineno
+    with pytest.raises(conduit.Deadlock, match=f"waits for pe.{call}, to which rank 1 has not come") as found:
+        run(main, network="loggp")
+    (note,) = (each for rank in found.value.report.ranks for each in rank.notes if "cancelled" in each)
+    assert note == (
+        f"pe.{call} at {__file__}:{line + 3} was cancelled, and pe.{call} at {__file__}:{line + 7} ends it: the two "
+        "are one call for the others"
+    )
+
+
 @pytest.mark.parametrize("call", ["quiet", "fence", "barrier_all", "ctx.quiet", "free"])
 def test_reports_name_the_call_that_completes_puts(call):
     async def main(pe):

@@ -51,6 +51,20 @@ def test_what_comes_next_says_what_was_cancelled(call, then):
         upc.run(main, threads=3, conduit="loggp")
 
 
+def test_other_threads_are_told_the_line_that_was_cancelled():
+    async def main(t):
+        a = await t.all_alloc(4, dtype="i8", block=1)
+        if t.MYTHREAD == 1:
+            with trio.move_on_after(1e-7):
+                await t.all_sort(a)
+            await t.ep.compute(1e-2)
+        await t.all_sort(a)
+
+    line = f"{re.escape(__file__)}:{main.__code__.co_firstlineno + 4}"
+    with pytest.raises(conduit.ConduitError, match=f"t.all_sort was cancelled on thread 1 of the job at {line}, and"):
+        upc.run(main, threads=3, conduit="loggp")
+
+
 @pytest.mark.parametrize("network", ["loggp", "t3e:rma=am,slots=2"])
 @pytest.mark.parametrize("call", CALLS)
 def test_nobody_waits_for_a_thread_that_was_cancelled(call, network):

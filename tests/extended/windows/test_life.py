@@ -102,6 +102,26 @@ def test_a_fence_that_was_cancelled_is_ended_by_the_next():
     assert list(conduit.run(main, conduit="loggp").values) == [1, 0]
 
 
+def test_reports_say_that_a_fence_has_ended_one_that_was_cancelled():
+    async def main(ep):
+        win = await Win.Allocate(64, 8, comm=await Extended.attach(ep))
+        if ep.rank == 1:
+            await _give_up_a_fence(win, 1e-6)
+        else:
+            await win.Fence()
+        await win.Fence()
+
+    line = main.__code__.co_firstlineno + 6
+    with pytest.raises(conduit.Deadlock, match=r"waits for win\.Fence, to which rank 1 has not come") as found:
+        conduit.run(main, conduit="loggp")
+    (note,) = (each for rank in found.value.report.ranks for each in rank.notes if "cancelled" in each)
+    first = _give_up_a_fence.__code__.co_firstlineno + 2
+    assert note == (
+        f"win.Fence at {__file__}:{first} was cancelled, and win.Fence at {__file__}:{line} ends it: the two are one "
+        "call for the others"
+    )
+
+
 def test_a_start_and_a_wait_that_were_cancelled_can_be_called_again(network):
     async def main(ep):
         x = await Extended.attach(ep)
