@@ -84,6 +84,17 @@ def test_who_has_not_come_is_known_by_all_ranks_together():
     assert report.causes[0].direct == (0, 1)
 
 
+def test_ranks_at_one_line_are_one_cause_only_if_somebody_waits_for_each_of_them():
+    """Rank 0 waits for rank 1 alone; what ranks 2 and 3 do at its line is nobody's affair."""
+    weather = [record(rank, [], what="the weather") for rank in (1, 2, 3)]
+    report = explain("deadlock", 0, [record(0, [1]), *weather])
+    assert [(cause.ranks, cause.direct) for cause in report.causes] == [((1,), (0,)), ((2, 3), ())]
+    assert brief(report).splitlines()[1:3] == [
+        "rank 1: program.py:7 in main: waits for the weather since 1.000 us",
+        "    rank 0 waits for it; it polls and has handled all that came",
+    ]
+
+
 def test_the_work_of_a_report_grows_with_the_ranks_and_not_with_their_square(monkeypatch):
     """Of a thousand ranks half of which wait for the other half no list is as long as the product."""
     size = 1024

@@ -161,9 +161,8 @@ def causes(ranks: Sequence[RankRecord], between: Sequence[Edge]) -> tuple[Cause,
             found.append((tuple(dict.fromkeys(cycle)), cycle))
         else:
             for rank in idle if cycle else members:
-                # Those that have returned are many, and of interest only where somebody waits for them.
-                sought = ranks[rank].serving and bool(graph.before[rank])
-                alone.setdefault((shape(ranks[rank]), sought), []).append(rank)
+                # Of ranks at one line those that nobody waits for explain no wait: they are told apart.
+                alone.setdefault((shape(ranks[rank]), bool(graph.before[rank])), []).append(rank)
     found += [(tuple(sorted(group)), ()) for group in alone.values()]
     found.sort(key=lambda each: (not each[1], -_urgency(ranks, each[0]), len(each[0])))
     known = {rank for group, _ in found for rank in group}
