@@ -26,6 +26,7 @@ from conduit.simnet.observed import spend_on
 from conduit.simnet.transport import LATER, Then
 from conduit.simnet.waiting import Blocked
 from conduit.words import many
+from conduits.mpi.awaited.peers import peer_in_words
 from conduits.mpi.awaited.process import CURRENT, Both, Process, RequestPlace, Told, TransferComm, Words
 from conduits.mpi.awaited.same_calls import SameCalls
 from conduits.mpi.awaited.status import Status
@@ -383,7 +384,7 @@ def _senders_wait(port: SimulatedMpiPort) -> dict[tuple[int, int], int]:
     found = {}
     for (source, tag), count in port.library.engine.unexpected_by().items():
         waits = [wait.what for wait in port.conduit.ports[source].waits() if port.rank in wait.ranks]
-        if sum(re.search(rf" to rank \d+, tag {tag}, on ", what) is not None for what in waits) >= count:
+        if sum(re.search(rf" to [^,]+, tag {tag}, on ", what) is not None for what in waits) >= count:
             found[source, tag] = count
     return found
 
@@ -421,7 +422,8 @@ def _unexpected(port: SimulatedMpiPort, but: Container[tuple[int, int]] = ()) ->
         if (origin, tag) in but or not (sends or context == world.context):
             continue
         name = world.name if context == world.context else sends[-1][1].plain.name
-        yield count, f"{many(count, 'message')} from rank {source}, tag {tag}, on {name}{_sent(sends, count)}"
+        who = peer_in_words(source, origin)
+        yield count, f"{many(count, 'message')} from {who}, tag {tag}, on {name}{_sent(sends, count)}"
 
 
 def _sent(sends: Sequence[tuple[Any, TransferComm]], count: int) -> str:

@@ -248,9 +248,36 @@ def test_a_message_on_another_communicator_than_the_receive_is_told(shown):
     assert [line for line in shown(source) if "message" in line and "deadlock" not in line] == [
         "    1 message from rank 0, tag 3, on a duplicate of MPI_COMM_WORLD (made at prog.py:6), sent at prog.py:8: no "
         "receive asks for it",
-        "    2 messages from rank 1, tag 3, on a part of MPI_COMM_WORLD (made at prog.py:6), sent at prog.py:9 and "
-        "prog.py:10: no receive asks for them",
+        "    2 messages from its rank 1 (rank 0 of the job), tag 3, on a part of MPI_COMM_WORLD (made at prog.py:6), "
+        "sent at prog.py:9 and prog.py:10: no receive asks for them",
     ]
+
+
+@pytest.mark.parametrize(
+    ("call", "who"),
+    [
+        ("Recv(b, 0)", "from its rank 0 (rank 1 of the job), any tag"),
+        ("Recv(b)", "from any rank, any tag"),
+        ("Ssend(b, 0, 5)", "to its rank 0 (rank 1 of the job), tag 5"),
+        ("Sendrecv(b, 0, 5, b.copy(), 0, 6)", "from its rank 0 (rank 1 of the job), tag 6"),
+    ],
+)
+def test_ranks_of_a_part_are_told_with_their_numbers_in_the_job(shown, call, who):
+    lines = shown(
+        f"{MPI}part = await comm.Split(comm.rank > 0)\n    if comm.rank == 2:\n        await part.{call}",
+        "--ranks",
+        "3",
+    )
+    assert f"rank 2: prog.py:8 in main: waits for MPI {call.partition('(')[0]} {who}" in "\n".join(lines)
+
+
+def test_ranks_of_a_part_that_have_the_same_numbers_in_the_job_are_told_as_ever(shown):
+    source = f"""{MPI}part = await comm.Split(comm.rank > 1)
+    if comm.rank == 1:
+        await part.Recv(b, 0)
+"""
+    lines = shown(source, "--ranks", "3")
+    assert any("waits for MPI Recv from rank 0, any tag, on a part of MPI_COMM_WORLD" in line for line in lines)
 
 
 def test_a_communicator_may_be_made_at_another_line_on_each_rank(shown):
