@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, NoReturn, TypeVar
 import attrs
 
 from conduit import BadRequest
-from conduit.contract import LONG, Constant, Core, Costs, Limits, Message
+from conduit.contract import LONG, Awaited, Constant, Core, Costs, Limits, Message
 from conduit.options import option
 from conduit.sim import Kernel
 from conduit.sim.trio_private import cancelled
@@ -44,6 +44,7 @@ MAX_LONG = 1 << 30
 _WAKE = 3 << 20  # as the core logs it
 _SENDS = 256  # of a rank that are known
 _LINES = 3  # that one line of a warning names
+_BEGINNING = ("Isend", "Issend", "Irsend")  # whose sends may go on when the program is over
 _READY = ("Rsend", "Irsend", "Rsend_init")
 _STEPS = 10  # of the library in one pass, as messages
 _STYLES = Literal["flat", "broadcast", "nodes"]
@@ -426,6 +427,23 @@ def _unexpected(port: SimulatedMpiPort, but: Container[tuple[int, int]] = ()) ->
         yield count, f"{many(count, 'message')} from {who}, tag {tag}, on {name}{_sent(sends, count)}"
 
 
+def _never_taken(port: SimulatedMpiPort) -> str:
+    """Return in words which sends that a rank has begun no receive takes, "" where they are over, or not known."""
+    found = []
+    unfinished = port.library.engine.unfinished()
+    for other in port.conduit.ports if unfinished else ():
+        if isinstance(other, SimulatedMpiPort):
+            for (context, origin, _, tag), count in other.library.engine.unexpected_messages().items():
+                sends = port.sent_to(other, context, tag)[-count:] if origin == port.rank else []
+                found += [(place, other.rank) for place, _ in sends if getattr(place, "call", "") in _BEGINNING]
+    words = list(dict.fromkeys(f"its {place.call} at {_line(place)} to rank {dest}" for place, dest in found))
+    if not words or len(words) > _LINES:
+        return ""
+    # Short ones may be over, and wait where they have gone.
+    some = f"{unfinished} of the messages of " if len(found) > unfinished else ""
+    return f"{some}{' and '.join(words)} to be received"
+
+
 def _sent(sends: Sequence[tuple[Any, TransferComm]], count: int) -> str:
     """Return in words at which lines as many messages were sent that were not received; "" where not all are known.
 
@@ -790,6 +808,9 @@ class SimulatedProcess(Process):
             told.note(messages, count)
         for count, messages in _unexpected(self._port, waited_for):
             told.note(f"{messages}: no receive asks for {'them' if count > 1 else 'it'}", count)
+        for wait in self._port.waits():
+            if wait.kind is Awaited.RETURN and (sends := _never_taken(self._port)):
+                told.waits_now(wait.task, sends)
         told.clue(Unasked(frozenset(origin for origin, _ in self._port.library.engine.unexpected_by())))
         for part in self._port.conduit.same_calls.parts_of(self.rank):
             told.part(part.name, part.group, part.come, part.waits, everybody=part.everybody)

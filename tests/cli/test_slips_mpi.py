@@ -299,3 +299,25 @@ def test_a_communicator_may_be_made_at_another_line_on_each_rank(shown):
 def test_of_a_part_of_a_duplicate_the_line_of_its_own_is_told(shown):
     lines = shown(f"{OTHER}c = await comm.Dup()\n    d = await c.Split(0)\n    await d.Recv(b, other)")
     assert "on a part of a duplicate of MPI_COMM_WORLD (made at prog.py:8), which rank 1 must bring about" in lines[2]
+
+
+@pytest.mark.parametrize("call", ["Isend(np.zeros(100_000), 1)", "Issend(b, 1)"])
+def test_a_rank_that_has_returned_waits_for_what_nobody_receives(shown, call):
+    lines = shown(f"{MPI}if not comm.rank:\n        await comm.{call}\n", "--ranks", "3")
+    waits = (
+        f"its main has returned: waits for its {call.partition('(')[0]} at prog.py:7 to rank 1 to be received since "
+    )
+    assert any(line.startswith(f"rank 0: {waits}") for line in lines)
+    assert any(line.startswith("rank 2: its main has returned: waits for the other ranks to return") for line in lines)
+
+
+def test_of_sends_that_nobody_receives_some_may_be_over(shown):
+    source = f"""{MPI}if not comm.rank:
+        for size in 1, 100_000:
+            await comm.Isend(np.zeros(size), 1)
+"""
+    lines = shown(source)
+    waits = (
+        "its main has returned: waits for 1 of the messages of its Isend at prog.py:8 to rank 1 to be received since "
+    )
+    assert any(line.startswith(f"rank 0: {waits}") for line in lines)

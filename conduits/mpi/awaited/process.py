@@ -105,6 +105,10 @@ class Told(Protocol):
         """Say that waits of their senders tell of so many messages that this rank has not handled."""
         ...
 
+    def waits_now(self, task: object, text: str) -> None:
+        """Say what a task waits for as it stands now."""
+        ...
+
     def clue(self, clue: Clue) -> None:
         """Add what means something beside what other ranks tell."""
         ...
