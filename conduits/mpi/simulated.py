@@ -408,7 +408,7 @@ def _of_collectives(port: SimulatedMpiPort) -> tuple[int, list[tuple[int, str]]]
 
 
 def _unexpected(port: SimulatedMpiPort, but: Container[tuple[int, int]] = ()) -> Iterator[tuple[int, str]]:
-    """Yield how many messages are there that no receive asks for, and in words which, put together.
+    """Yield how many messages are there that no receive asks for, and in words which, those of many tags put together.
 
     On communicators other than that of the world, whose names the senders know, those alone whose sends are known.
 
@@ -417,14 +417,24 @@ def _unexpected(port: SimulatedMpiPort, but: Container[tuple[int, int]] = ()) ->
         but: senders in the world and tags that are left out.
     """
     world = port.library.world
+    kinds: dict[tuple[int, str, str], list[tuple[int, int, list[Any]]]] = {}  # by origin, sender and communicator
     for (context, origin, source, tag), count in port.library.engine.unexpected_messages().items():
         sender = port.conduit.ports[origin]
         sends = sender.sent_to(port, context, tag) if isinstance(sender, SimulatedMpiPort) else []
         if (origin, tag) in but or not (sends or context == world.context):
             continue
         name = world.name if context == world.context else sends[-1][1].plain.name
-        who = peer_in_words(source, origin)
-        yield count, f"{many(count, 'message')} from {who}, tag {tag}, on {name}{_sent(sends, count)}"
+        kind = origin, peer_in_words(source, origin), name
+        kinds.setdefault(kind, []).append((tag, count, [place for place, _ in sends]))
+    for (_, who, name), found in kinds.items():
+        if len(found) <= _LINES:
+            for tag, count, places in found:
+                yield count, f"{many(count, 'message')} from {who}, tag {tag}, on {name}{_sent(places, count)}"
+        else:
+            total, tags = sum(count for _, count, _ in found), [tag for tag, _, _ in found]
+            which = f"{len(tags)} tags from {min(tags)} to {max(tags)}"
+            places = [place for _, count, places in found for place in places[-count:]]
+            yield total, f"{many(total, 'message')} from {who}, {which}, on {name}{_sent(places, total)}"
 
 
 def _never_taken(port: SimulatedMpiPort) -> str:
@@ -444,14 +454,14 @@ def _never_taken(port: SimulatedMpiPort) -> str:
     return f"{some}{' and '.join(words)} to be received"
 
 
-def _sent(sends: Sequence[tuple[Any, TransferComm]], count: int) -> str:
+def _sent(sends: Sequence[Any], count: int) -> str:
     """Return in words at which lines as many messages were sent that were not received; "" where not all are known.
 
     Messages from one rank by one tag are received in the order of their sends: so these are the last ones.
     """
     if len(sends) < count:
         return ""
-    lines = _few(place for place, _ in sends[len(sends) - count :])
+    lines = _few(sends[len(sends) - count :])
     return f", sent at {' and '.join(lines)}" if lines else ""
 
 
@@ -803,11 +813,16 @@ class SimulatedProcess(Process):
         """
         waited_for = _senders_wait(self._port)
         of_collectives, others = _of_collectives(self._port)
-        told.told_by_waits(sum(waited_for.values()) + of_collectives)
+        told_elsewhere = sum(waited_for.values()) + of_collectives
+        told.told_by_waits(told_elsewhere)
         for count, messages in others:
             told.note(messages, count)
+        left = self._port.library.engine.unexpected() - told_elsewhere - sum(count for count, _ in others)
         for count, messages in _unexpected(self._port, waited_for):
             told.note(f"{messages}: no receive asks for {'them' if count > 1 else 'it'}", count)
+            left -= count
+        if left > 0:
+            told.note(f"{many(left, 'message')} of collective calls, or of other communicators", left)
         for wait in self._port.waits():
             if wait.kind is Awaited.RETURN and (sends := _never_taken(self._port)):
                 told.waits_now(wait.task, sends)

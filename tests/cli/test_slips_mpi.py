@@ -321,3 +321,26 @@ def test_of_sends_that_nobody_receives_some_may_be_over(shown):
         "its main has returned: waits for 1 of the messages of its Isend at prog.py:8 to rank 1 to be received since "
     )
     assert any(line.startswith(f"rank 0: {waits}") for line in lines)
+
+
+def test_messages_of_many_tags_are_told_together(shown):
+    source = f"""{MPI}if comm.rank == 0:
+        for tag in range(40):
+            await comm.Send(b, 1, tag)
+    elif comm.rank == 1:
+        await comm.Recv(b, 2)
+"""
+    note = (
+        "40 messages from rank 0, 40 tags from 0 to 39, on MPI_COMM_WORLD, sent at prog.py:8: no receive asks for them"
+    )
+    assert f"    {note}" in shown(source, "--ranks", "3")
+
+
+def test_messages_of_calls_that_are_not_known_are_told_as_such(shown):
+    source = f"""{MPI}group = comm.Get_group().Incl([0, 1, 2])
+    if comm.rank < 2:
+        await comm.Create_group(group)
+"""
+    lines = shown(source, "--conduit", "mpi:library=start", "--ranks", "4")
+    assert "    1 message of collective calls, or of other communicators" in lines
+    assert not any("not handled" in line for line in lines)
