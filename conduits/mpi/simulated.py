@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, NoReturn, TypeVar
 import attrs
 
 from conduit import BadRequest
-from conduit.contract import LONG, Constant, Core, Costs, Limits, Message
+from conduit.contract import LONG, Awaited, Constant, Core, Costs, Limits, Message
 from conduit.options import option
 from conduit.sim import Kernel
 from conduit.sim.trio_private import cancelled
@@ -27,6 +27,7 @@ from conduit.simnet.transport import LATER, Then
 from conduit.simnet.waiting import Blocked
 from conduit.words import many
 from conduits.mpi.awaited.open_requests import OpenRequests
+from conduits.mpi.awaited.peers import peer_in_words
 from conduits.mpi.awaited.process import CURRENT, Both, Process, RequestPlace, Told, TransferComm, Words
 from conduits.mpi.awaited.same_calls import SameCalls
 from conduits.mpi.awaited.status import Status
@@ -44,6 +45,7 @@ MAX_LONG = 1 << 30
 _WAKE = 3 << 20  # as the core logs it
 _SENDS = 256  # of a rank that are known
 _LINES = 3  # that one line of a warning names
+_BEGINNING = ("Isend", "Issend", "Irsend")  # whose sends may go on when the program is over
 _READY = ("Rsend", "Irsend", "Rsend_init")
 _STEPS = 10  # of the library in one pass, as messages
 _STYLES = Literal["flat", "broadcast", "nodes"]
@@ -384,7 +386,7 @@ def _senders_wait(port: SimulatedMpiPort) -> dict[tuple[int, int], int]:
     found = {}
     for (source, tag), count in port.library.engine.unexpected_by().items():
         waits = [wait.what for wait in port.conduit.ports[source].waits() if port.rank in wait.ranks]
-        if sum(re.search(rf" to rank \d+, tag {tag}, on ", what) is not None for what in waits) >= count:
+        if sum(re.search(rf" to [^,]+, tag {tag}, on ", what) is not None for what in waits) >= count:
             found[source, tag] = count
     return found
 
@@ -407,7 +409,7 @@ def _of_collectives(port: SimulatedMpiPort) -> tuple[int, list[tuple[int, str]]]
 
 
 def _unexpected(port: SimulatedMpiPort, but: Container[tuple[int, int]] = ()) -> Iterator[tuple[int, str]]:
-    """Yield how many messages are there that no receive asks for, and in words which, put together.
+    """Yield how many messages are there that no receive asks for, and in words which, those of many tags put together.
 
     On communicators other than that of the world, whose names the senders know, those alone whose sends are known.
 
@@ -416,23 +418,51 @@ def _unexpected(port: SimulatedMpiPort, but: Container[tuple[int, int]] = ()) ->
         but: senders in the world and tags that are left out.
     """
     world = port.library.world
+    kinds: dict[tuple[int, str, str], list[tuple[int, int, list[Any]]]] = {}  # by origin, sender and communicator
     for (context, origin, source, tag), count in port.library.engine.unexpected_messages().items():
         sender = port.conduit.ports[origin]
         sends = sender.sent_to(port, context, tag) if isinstance(sender, SimulatedMpiPort) else []
         if (origin, tag) in but or not (sends or context == world.context):
             continue
         name = world.name if context == world.context else sends[-1][1].plain.name
-        yield count, f"{many(count, 'message')} from rank {source}, tag {tag}, on {name}{_sent(sends, count)}"
+        kind = origin, peer_in_words(source, origin), name
+        kinds.setdefault(kind, []).append((tag, count, [place for place, _ in sends]))
+    for (_, who, name), found in kinds.items():
+        if len(found) <= _LINES:
+            for tag, count, places in found:
+                yield count, f"{many(count, 'message')} from {who}, tag {tag}, on {name}{_sent(places, count)}"
+        else:
+            total, tags = sum(count for _, count, _ in found), [tag for tag, _, _ in found]
+            which = f"{len(tags)} tags from {min(tags)} to {max(tags)}"
+            places = [place for _, count, places in found for place in places[-count:]]
+            yield total, f"{many(total, 'message')} from {who}, {which}, on {name}{_sent(places, total)}"
 
 
-def _sent(sends: Sequence[tuple[Any, TransferComm]], count: int) -> str:
+def _never_taken(port: SimulatedMpiPort) -> str:
+    """Return in words which sends that a rank has begun no receive takes, "" where they are over, or not known."""
+    found = []
+    unfinished = port.library.engine.unfinished()
+    for other in port.conduit.ports if unfinished else ():
+        if isinstance(other, SimulatedMpiPort):
+            for (context, origin, _, tag), count in other.library.engine.unexpected_messages().items():
+                sends = port.sent_to(other, context, tag)[-count:] if origin == port.rank else []
+                found += [(place, other.rank) for place, _ in sends if getattr(place, "call", "") in _BEGINNING]
+    words = list(dict.fromkeys(f"its {place.call} at {_line(place)} to rank {dest}" for place, dest in found))
+    if not words or len(words) > _LINES:
+        return ""
+    # Short ones may be over, and wait where they have gone.
+    some = f"{unfinished} of the messages of " if len(found) > unfinished else ""
+    return f"{some}{' and '.join(words)} to be received"
+
+
+def _sent(sends: Sequence[Any], count: int) -> str:
     """Return in words at which lines as many messages were sent that were not received; "" where not all are known.
 
     Messages from one rank by one tag are received in the order of their sends: so these are the last ones.
     """
     if len(sends) < count:
         return ""
-    lines = _few(place for place, _ in sends[len(sends) - count :])
+    lines = _few(sends[len(sends) - count :])
     return f", sent at {' and '.join(lines)}" if lines else ""
 
 
@@ -796,11 +826,19 @@ class SimulatedProcess(Process):
             told.waits_now(task, requests.words(), requests)
         waited_for = _senders_wait(self._port)
         of_collectives, others = _of_collectives(self._port)
-        told.told_by_waits(sum(waited_for.values()) + of_collectives)
+        told_elsewhere = sum(waited_for.values()) + of_collectives
+        told.told_by_waits(told_elsewhere)
         for count, messages in others:
             told.note(messages, count)
+        left = self._port.library.engine.unexpected() - told_elsewhere - sum(count for count, _ in others)
         for count, messages in _unexpected(self._port, waited_for):
             told.note(f"{messages}: no receive asks for {'them' if count > 1 else 'it'}", count)
+            left -= count
+        if left > 0:
+            told.note(f"{many(left, 'message')} of collective calls, or of other communicators", left)
+        for wait in self._port.waits():
+            if wait.kind is Awaited.RETURN and (sends := _never_taken(self._port)):
+                told.waits_now(wait.task, sends)
         told.clue(Unasked(frozenset(origin for origin, _ in self._port.library.engine.unexpected_by())))
         for part in self._port.conduit.same_calls.parts_of(self.rank):
             told.part(part.name, part.group, part.come, part.waits, everybody=part.everybody)

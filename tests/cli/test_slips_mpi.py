@@ -248,9 +248,36 @@ def test_a_message_on_another_communicator_than_the_receive_is_told(shown):
     assert [line for line in shown(source) if "message" in line and "deadlock" not in line] == [
         "    1 message from rank 0, tag 3, on a duplicate of MPI_COMM_WORLD (made at prog.py:6), sent at prog.py:8: no "
         "receive asks for it",
-        "    2 messages from rank 1, tag 3, on a part of MPI_COMM_WORLD (made at prog.py:6), sent at prog.py:9 and "
-        "prog.py:10: no receive asks for them",
+        "    2 messages from its rank 1 (rank 0 of the job), tag 3, on a part of MPI_COMM_WORLD (made at prog.py:6), "
+        "sent at prog.py:9 and prog.py:10: no receive asks for them",
     ]
+
+
+@pytest.mark.parametrize(
+    ("call", "who"),
+    [
+        ("Recv(b, 0)", "from its rank 0 (rank 1 of the job), any tag"),
+        ("Recv(b)", "from any rank, any tag"),
+        ("Ssend(b, 0, 5)", "to its rank 0 (rank 1 of the job), tag 5"),
+        ("Sendrecv(b, 0, 5, b.copy(), 0, 6)", "from its rank 0 (rank 1 of the job), tag 6"),
+    ],
+)
+def test_ranks_of_a_part_are_told_with_their_numbers_in_the_job(shown, call, who):
+    lines = shown(
+        f"{MPI}part = await comm.Split(comm.rank > 0)\n    if comm.rank == 2:\n        await part.{call}",
+        "--ranks",
+        "3",
+    )
+    assert f"rank 2: prog.py:8 in main: waits for MPI {call.partition('(')[0]} {who}" in "\n".join(lines)
+
+
+def test_ranks_of_a_part_that_have_the_same_numbers_in_the_job_are_told_as_ever(shown):
+    source = f"""{MPI}part = await comm.Split(comm.rank > 1)
+    if comm.rank == 1:
+        await part.Recv(b, 0)
+"""
+    lines = shown(source, "--ranks", "3")
+    assert any("waits for MPI Recv from rank 0, any tag, on a part of MPI_COMM_WORLD" in line for line in lines)
 
 
 def test_a_communicator_may_be_made_at_another_line_on_each_rank(shown):
@@ -272,3 +299,48 @@ def test_a_communicator_may_be_made_at_another_line_on_each_rank(shown):
 def test_of_a_part_of_a_duplicate_the_line_of_its_own_is_told(shown):
     lines = shown(f"{OTHER}c = await comm.Dup()\n    d = await c.Split(0)\n    await d.Recv(b, other)")
     assert "on a part of a duplicate of MPI_COMM_WORLD (made at prog.py:8), which rank 1 must bring about" in lines[2]
+
+
+@pytest.mark.parametrize("call", ["Isend(np.zeros(100_000), 1)", "Issend(b, 1)"])
+def test_a_rank_that_has_returned_waits_for_what_nobody_receives(shown, call):
+    lines = shown(f"{MPI}if not comm.rank:\n        await comm.{call}\n", "--ranks", "3")
+    waits = (
+        f"its main has returned: waits for its {call.partition('(')[0]} at prog.py:7 to rank 1 to be received since "
+    )
+    assert any(line.startswith(f"rank 0: {waits}") for line in lines)
+    assert any(line.startswith("rank 2: its main has returned: waits for the other ranks to return") for line in lines)
+
+
+def test_of_sends_that_nobody_receives_some_may_be_over(shown):
+    source = f"""{MPI}if not comm.rank:
+        for size in 1, 100_000:
+            await comm.Isend(np.zeros(size), 1)
+"""
+    lines = shown(source)
+    waits = (
+        "its main has returned: waits for 1 of the messages of its Isend at prog.py:8 to rank 1 to be received since "
+    )
+    assert any(line.startswith(f"rank 0: {waits}") for line in lines)
+
+
+def test_messages_of_many_tags_are_told_together(shown):
+    source = f"""{MPI}if comm.rank == 0:
+        for tag in range(40):
+            await comm.Send(b, 1, tag)
+    elif comm.rank == 1:
+        await comm.Recv(b, 2)
+"""
+    note = (
+        "40 messages from rank 0, 40 tags from 0 to 39, on MPI_COMM_WORLD, sent at prog.py:8: no receive asks for them"
+    )
+    assert f"    {note}" in shown(source, "--ranks", "3")
+
+
+def test_messages_of_calls_that_are_not_known_are_told_as_such(shown):
+    source = f"""{MPI}group = comm.Get_group().Incl([0, 1, 2])
+    if comm.rank < 2:
+        await comm.Create_group(group)
+"""
+    lines = shown(source, "--conduit", "mpi:library=start", "--ranks", "4")
+    assert "    1 message of collective calls, or of other communicators" in lines
+    assert not any("not handled" in line for line in lines)

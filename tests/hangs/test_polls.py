@@ -72,3 +72,26 @@ def test_a_rank_that_waits_when_its_main_has_ended_is_at_no_line_of_the_package(
         shmem.run(_leaves_a_put, pes=2, conduit="sci", time_limit=3e-3)
     told = "rank 0: outside its main: waits for puts and gets that main has left, which rank 1 must bring about, since "
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize("wait", ["Lock", "Semaphore", "Condition"])
+def test_a_lock_of_trios_that_only_the_rank_itself_can_give_back_is_no_matter_of_polls(wait):
+    async def main(ep):
+        await ep.attach()
+        if ep.rank:
+            return
+        if wait == "Lock":
+            lock = trio.Lock()
+            await lock.acquire()
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(lock.acquire)
+        if wait == "Semaphore":
+            await trio.Semaphore(0).acquire()
+        condition = trio.Condition()
+        async with condition:
+            await condition.wait()
+
+    with pytest.raises(conduit.Deadlock) as caught:
+        conduit.run(main, ranks=2)
+    assert "is in a wait of Trio's own" in str(caught.value)
+    assert "only a poll runs handlers" not in str(caught.value)

@@ -172,7 +172,7 @@ def test_of_several_causes_each_names_all_its_ranks_in_few_lines():
         if ep.rank in (1, 2):
             await trio.sleep_forever()  # rank 1 with messages, rank 2 without
         if ep.rank == 3:
-            await ep.block_until(lambda: False, what="a word", ranks=[2])
+            await ep.block_until(lambda: False, what="a word", ranks=[1, 2])
         await ep.request_short(1, note)
         await ep.block_until(lambda: False, what="nothing")
 
@@ -180,3 +180,21 @@ def test_of_several_causes_each_names_all_its_ranks_in_few_lines():
     line = line_of(main, "await trio.sleep_forever")
     assert re.fullmatch(rf"2 ranks \(1-2\): \S+:{line} in main: is in a wait of Trio's own", lines[1])
     assert lines[2] == "    rank 3 waits for them"
+
+
+def test_a_reply_that_runs_nothing_is_not_told_beside_messages_that_would_run_something():
+    async def main(ep):
+        got = []
+
+        def note(token):
+            got.append(token.rank)
+
+        await ep.attach(note)
+        if ep.rank == 0:
+            await ep.request_short(1, note)
+            await trio.sleep_forever()
+        await ep.block_until(lambda: got)
+        await ep.request_short(0, note)
+
+    (told,) = [line for line in str(deadlock(main, ranks=2, conduit="sci")).splitlines() if "not handled" in line]
+    assert re.match(r" +1 message not handled, because this rank does not poll: for note \(", told)

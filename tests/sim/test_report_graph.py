@@ -84,6 +84,45 @@ def test_who_has_not_come_is_known_by_all_ranks_together():
     assert report.causes[0].direct == (0, 1)
 
 
+def test_ranks_at_one_line_are_one_cause_only_if_somebody_waits_for_each_of_them():
+    """Rank 0 waits for rank 1 alone; what ranks 2 and 3 do at its line is nobody's affair."""
+    weather = [record(rank, [], what="the weather") for rank in (1, 2, 3)]
+    report = explain("deadlock", 0, [record(0, [1]), *weather])
+    assert [(cause.ranks, cause.direct) for cause in report.causes] == [((1,), (0,)), ((2, 3), ())]
+    assert brief(report).splitlines()[1:3] == [
+        "rank 1: program.py:7 in main: waits for the weather since 1.000 us",
+        "    rank 0 waits for it; it polls and has handled all that came",
+    ]
+
+
+def test_a_cycle_follows_a_call_of_all_to_those_that_have_not_come():
+    """Ranks 0, 1 and 3 need one another's parts in a sum, and rank 2 has gone to a barrier without it."""
+    members = (0, 1, 2, 3)
+
+    def parts(rank):
+        here = rank != 2
+        return [
+            Participation("sums", members, int(here), {"a sum": 0} if here else {}, False),
+            Participation("barriers", members, int(not here), {} if here else {"a barrier": 0}, True),
+        ]
+
+    follows = {0: [1], 1: [3], 2: [], 3: [2]}
+    records = [
+        record(rank, ranks, what="a barrier" if rank == 2 else "a sum", parts=parts(rank))
+        for rank, ranks in follows.items()
+    ]
+    (cause,) = explain("deadlock", 0, records).causes
+    assert cause.cycle == (0, 2, 0)
+    assert (cause.direct, cause.in_turn) == ((1, 3), ())
+
+
+def test_the_cycle_of_a_knot_is_a_shortest_one():
+    """Rank 0 is in a cycle of four, ranks 2 and 3 wait for one another."""
+    follows = [[1], [2], [3], [0, 2]]
+    (cause,) = explain("deadlock", 0, [record(rank, ranks) for rank, ranks in enumerate(follows)]).causes
+    assert cause.cycle == (2, 3, 2)
+
+
 def test_the_work_of_a_report_grows_with_the_ranks_and_not_with_their_square(monkeypatch):
     """Of a thousand ranks half of which wait for the other half no list is as long as the product."""
     size = 1024

@@ -41,6 +41,8 @@ from conduit.launch.reports.records import (
 _RAN = "its task ran that"
 _A_CALL = "a call that polls"
 _MAY_WAIT = inspect.CO_COROUTINE | inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
+_LOCKS = (trio.Lock, trio.Semaphore, trio.Condition, trio.CapacityLimiter)
+"""What other tasks of a rank give back: no message does."""
 _Shared = dict[int, dict[CodeType, list[str]]]
 _Compared = dict[CodeType, list[str]]
 
@@ -219,7 +221,8 @@ def _rank(
         tuple(told.wanted),
         tuple(map(CarriedClue.of, told.clues)),
     )
-    if of_rank.running and not of_rank.may_poll and any(task.call == OF_TRIO for task in found):
+    stuck = any(task.call == OF_TRIO for task in found) and not (not of_rank.undelivered and _wait_in_locks(own))
+    if of_rank.running and not of_rank.may_poll and stuck:
         return attrs.evolve(of_rank, advice=(*of_rank.advice, _to_poll(own)))
     return of_rank
 
@@ -241,6 +244,21 @@ def _held(task: trio.lowlevel.Task, told: Mapping[object, Sequence[LayerHold]]) 
         found += told.get(nursery.parent_task, ())
         nursery = nursery.parent_task.parent_nursery
     return tuple(found)
+
+
+def _wait_in_locks(own: Sequence[trio.lowlevel.Task]) -> bool:
+    """Say whether all waits of Trio's own of a rank's tasks are for what other tasks of it must give back."""
+    waits = [
+        task for task in own if not tasks.at_end_of_nursery(task) and _endpoint_call(tasks.frames(task)) == OF_TRIO
+    ]
+    return all(
+        any(isinstance(frame.f_locals.get("self"), _LOCKS) for frame, _ in tasks.frames(task) if _is_of_trio(frame))
+        for task in waits
+    )
+
+
+def _is_of_trio(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] == "trio"
 
 
 def _to_poll(own: Sequence[trio.lowlevel.Task]) -> str:
@@ -402,7 +420,7 @@ def _endpoint_call(frames: Iterable[tuple[FrameType, int]]) -> str:
         if _is_program(frame):
             program, called = frame, OF_TRIO
         elif program is not None:  # the first that is none: what the program's line awaits
-            of_trio = str(frame.f_globals.get("__name__", "")).partition(".")[0] == "trio"
+            of_trio = _is_of_trio(frame)
             # A plain function is called, not awaited: such as a handler of signals amid code of the program's own.
             waits = frame.f_code.co_flags & _MAY_WAIT and not of_trio
             called = _awaited(program.f_code, program.f_lasti) if waits else OF_TRIO

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence, Set
 from conduit.contract import Awaited
 from conduit.launch.reports.records import Cause, Edge, RankRecord, TaskRecord, WaitRecord
 
+_EFFORT = 200_000  # steps in search of a knot's shortest cycle
 _CAUSES = 16  # groups of ranks whose waiters are counted; what comes after them explains little
 
 
@@ -115,21 +116,44 @@ class Graph:
         return direct, seen - targets - direct
 
     def cycle(self, knot: Sequence[int]) -> tuple[int, ...]:
-        """Return a shortest cycle through the lowest rank of a knot, () if there is none."""
-        start = knot[0]
+        """Return a shortest cycle through a rank of a knot, () if there is none.
+
+        In a large knot only its lowest ranks are tried.
+        """
+        best: list[int] = []
+        effort = _EFFORT
+        for start in knot:
+            found, steps = self._cycle_through(start, len(best))
+            best, effort = found or best, effort - steps
+            if effort < 0:
+                break
+        return tuple(each for each in best if each < self.size)
+
+    def _cycle_through(self, start: int, most: int) -> tuple[list[int], int]:
+        """Return a shortest cycle through a rank, and how many steps that took to find.
+
+        Args:
+            start: the rank.
+            most: nodes that a longer one has already, counting the rank twice; 0 for no bound.
+        """
         came: dict[int, int] = {}
-        pending = [start]
+        depth = {start: 1}
+        pending, steps = [start], 0
         for node in pending:
+            if most and depth[node] + 1 >= most:
+                break
             for other in self.after[node]:
+                steps += 1
                 if other == start:
                     path = [start, node]
                     while path[-1] != start:
                         path.append(came[path[-1]])
-                    return tuple(each for each in reversed(path) if each < self.size) if node != start else ()
+                    return path[::-1], steps
                 if other not in came:
                     came[other] = node
+                    depth[other] = depth[node] + 1
                     pending.append(other)
-        return ()
+        return [], steps
 
 
 def shape(rank: RankRecord) -> tuple[object, ...]:
@@ -161,9 +185,8 @@ def causes(ranks: Sequence[RankRecord], between: Sequence[Edge]) -> tuple[Cause,
             found.append((tuple(dict.fromkeys(cycle)), cycle))
         else:
             for rank in idle if cycle else members:
-                # Those that have returned are many, and of interest only where somebody waits for them.
-                sought = ranks[rank].serving and bool(graph.before[rank])
-                alone.setdefault((shape(ranks[rank]), sought), []).append(rank)
+                # Of ranks at one line those that nobody waits for explain no wait: they are told apart.
+                alone.setdefault((shape(ranks[rank]), bool(graph.before[rank])), []).append(rank)
     found += [(tuple(sorted(group)), ()) for group in alone.values()]
     found.sort(key=lambda each: (not each[1], -_urgency(ranks, each[0]), len(each[0])))
     known = {rank for group, _ in found for rank in group}

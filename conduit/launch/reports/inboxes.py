@@ -8,7 +8,7 @@ from collections.abc import Container, Sequence
 from conduit.contract import Awaited
 from conduit.core import written
 from conduit.launch.reports.graph import pattern, waits
-from conduit.launch.reports.records import RankRecord, SourceLine
+from conduit.launch.reports.records import MessageRecord, RankRecord, SourceLine
 from conduit.launch.reports.words import common, counted, named
 from conduit.words import many
 
@@ -22,16 +22,30 @@ def not_handled(ranks: Sequence[RankRecord], *, noted: bool = False) -> str:
         ranks: whose.
         noted: whether the ranks' notes are shown: what they tell of is left out then, as is what waits tell of always.
     """
-    waiting = {rank.rank: untold for rank in ranks if (untold := _untold(rank, noted))}
+    # Replies that run nothing say nothing beside messages that would run something.
+    empty = any(not _runs_nothing(each) for rank in ranks for each in rank.unhandled)
+    waiting = {rank.rank: untold for rank in ranks if (untold := _untold(rank, noted, empty))}
     total = sum(waiting.values())
     if not total:
         return ""
     count = f"{many(total, 'message')} not handled"
-    return f"{count}{_why(ranks, waiting)}{_of_what(ranks, total)}"
+    return f"{count}{_why(ranks, waiting)}{_of_what(ranks, total, empty)}"
 
 
-def _untold(rank: RankRecord, noted: bool) -> int:
-    return max(0, rank.undelivered - rank.awaited - noted * rank.noted)
+def _untold(rank: RankRecord, noted: bool, empty: bool) -> int:
+    """Return how many messages of a rank are to be told.
+
+    Args:
+        rank: the rank.
+        noted: whether its notes are shown.
+        empty: whether replies that run nothing are left out.
+    """
+    left_out = sum(each.count for each in rank.unhandled if empty and _runs_nothing(each))
+    return max(0, rank.undelivered - rank.awaited - noted * rank.noted - left_out)
+
+
+def _runs_nothing(message: MessageRecord) -> bool:
+    return not (message.handler or message.request)
 
 
 def _why(ranks: Sequence[RankRecord], untold: Container[int]) -> str:
@@ -42,11 +56,13 @@ def _why(ranks: Sequence[RankRecord], untold: Container[int]) -> str:
     return f" on {counted([rank.rank for rank in waiting])}{why}"
 
 
-def _of_what(ranks: Sequence[RankRecord], total: int) -> str:
+def _of_what(ranks: Sequence[RankRecord], total: int, empty: bool) -> str:
     """Return what messages are for, those for most first, as far as it is known."""
     counts = Counter[str]()
     for rank in ranks:
         for message in rank.unhandled:
+            if empty and _runs_nothing(message):
+                continue
             counts[_handler(message.handler, message.place)] += message.count
     if len(counts) == 1 and counts.total() == total:
         return f": for {next(iter(counts))}"

@@ -85,6 +85,7 @@ class WaitRecord:
         raised: what its predicate raised then, in words, "" for nothing.
         missing: of what ranks do together, all that have not come, sorted.
         everybody: whether these are what the wait is for, rather than `ranks`.
+        late: those of them that it is for in the end, through `ranks` that are in the same call themselves.
         held: of a wait for a slot, the requests that hold what it needs, as far as they have got there.
     """
 
@@ -96,6 +97,7 @@ class WaitRecord:
     raised: str = ""
     missing: tuple[int, ...] = ()
     everybody: bool = False
+    late: tuple[int, ...] = ()
     held: tuple[HeldRecord, ...] = ()
 
     @property
@@ -103,8 +105,7 @@ class WaitRecord:
         """The ranks without which it does not end; of those that it is for only the ones that have not come, if any."""
         if self.everybody:
             return self.missing
-        late = tuple(sorted({*self.missing} & {*self.ranks}))
-        return late or self.ranks
+        return self.late or self.ranks
 
 
 @attrs.frozen

@@ -204,7 +204,7 @@ class _Text:
         lines += [f"{counted([rank.rank for rank in bucket])}: {_stage(bucket)}" for bucket in idle]
         waiting = [rank for rank in ranks if not_handled([rank])]
         if waiting:
-            lines.append(f"{counted([rank.rank for rank in waiting])}: {not_handled(waiting)}")
+            lines.append(f"    {counted([rank.rank for rank in waiting])}: {not_handled(waiting)}")
         return lines
 
     def _merged_task(self, found: Sequence[tuple[RankRecord, TaskRecord]]) -> str:

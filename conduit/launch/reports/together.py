@@ -22,8 +22,9 @@ _MOST = 4  # calls that are named
 def complete(ranks: Sequence[RankRecord]) -> tuple[RankRecord, ...]:
     """Return the ranks, their waits with what the records of the others tell of them."""
     attached, missing, held = _Attached(ranks), _Missing(ranks), _Held(ranks)
-    told = (_evolve(_evolve(rank, True, attached), rank.parts, missing) for rank in ranks)
-    return tuple(_evolve(rank, True, held) for rank in told)
+    told = [_evolve(_evolve(rank, True, attached), rank.parts, missing) for rank in ranks]
+    late = _Late(told)
+    return tuple(_evolve(_evolve(rank, rank.parts, late), True, held) for rank in told)
 
 
 @attrs.define
@@ -217,6 +218,38 @@ class _Missing:
             counts = self._come[part.name]
             self._found[key] = tuple(sorted(member for member in part.members if counts.get(member, 0) <= turn))
         return self._found[key]
+
+
+class _Late:
+    """Names, of those that have not come to what ranks do together, whom a wait is for: often through others in it.
+
+    Args:
+        ranks: with those that have not come.
+    """
+
+    def __init__(self, ranks: Sequence[RankRecord]) -> None:
+        self._next: dict[tuple[str, int], dict[int, set[int]]] = {}  # whom those wait for who are in a turn, by rank
+        for rank in ranks:
+            for task in rank.tasks:
+                if task.wait is not None and (turn := _turn(rank, task.wait)) is not None:
+                    self._next.setdefault(turn, {}).setdefault(rank.rank, set()).update(task.wait.ranks)
+
+    def __call__(self, rank: RankRecord, wait: WaitRecord) -> WaitRecord:
+        turn = _turn(rank, wait)
+        if turn is None or not wait.missing or wait.everybody:
+            return wait
+        further, seen = self._next[turn], {*wait.ranks}
+        pending = list(wait.ranks)
+        while pending:
+            others = further.get(pending.pop(), set()) - seen
+            seen |= others
+            pending += others
+        return attrs.evolve(wait, late=tuple(each for each in wait.missing if each in seen))
+
+
+def _turn(rank: RankRecord, wait: WaitRecord) -> tuple[str, int] | None:
+    """Return which turn of what ranks do together a wait is for, None where it is for no such turn."""
+    return next(((part.name, part.waits[wait.what]) for part in rank.parts if wait.what in part.waits), None)
 
 
 class _Held:

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from conduit.words import many
 from conduits.mpi.adapter.transfer import Begun, ExtractedMessage, ProbedMessage, own_error
+from conduits.mpi.awaited.peers import peer_in_words
 from conduits.mpi.collectives.blocks import Blocks
 from conduits.mpi.engine.buffered import AttachedBuffer
 from conduits.mpi.engine.contexts import CONTEXTS, ContextNumbers
@@ -109,14 +110,15 @@ class Library:
 
         To be called when all ranks have sent what they had to.  MPI need not know by then of all that have come.
         """
-        found: dict[tuple[str, int, int], list[int]] = {}
+        found: dict[tuple[str, str, int], list[int]] = {}
         for comm in self._comms:
             for message in comm.left():
-                found.setdefault((comm.name, message.source, message.tag), []).append(message.nbytes)
+                who = peer_in_words(message.source, comm.group[message.source])
+                found.setdefault((comm.name, who, message.tag), []).append(message.nbytes)
         return [
-            f"{many(len(sizes), 'message')} from rank {source}, tag {tag}, on {name}, {many(sum(sizes), 'byte')}"
+            f"{many(len(sizes), 'message')} from {who}, tag {tag}, on {name}, {many(sum(sizes), 'byte')}"
             f"{' together' * (len(sizes) > 1)}, never received"
-            for (name, source, tag), sizes in found.items()
+            for (name, who, tag), sizes in found.items()
         ]
 
     def unasked(self) -> frozenset[int]:

@@ -11,6 +11,7 @@ from conduit import BadRequest
 from conduits.mpi.awaited import not_here
 from conduits.mpi.awaited.buffers import whole
 from conduits.mpi.awaited.group import CONGRUENT, IDENT, SIMILAR, UNEQUAL, Group
+from conduits.mpi.awaited.peers import peer_in_words
 from conduits.mpi.awaited.process import Process
 from conduits.mpi.crossed_sends import UntilReceived
 from conduits.mpi.engine.plain import TAG_UB
@@ -261,12 +262,20 @@ class CommBase:
     # -- words -----------------------------------------------------------------------------------------
 
     def _sends(self, call: str, dest: int, tag: int) -> str:
-        return f"MPI {call} to rank {dest}, tag {tag}, on {self.plain.name}"
+        plain = self.plain
+        who = f"rank {dest}" if dest < 0 or plain.group[dest] == dest else peer_in_words(dest, plain.group[dest])
+        return f"MPI {call} to {who}, tag {tag}, on {plain.name}"
 
     def _receives(self, call: str, source: int, tag: int) -> str:
-        who = "any rank" if source == ANY_SOURCE else f"rank {source}"
+        plain = self.plain
+        if source == ANY_SOURCE:
+            who = "any rank"
+        elif source < 0 or plain.group[source] == source:
+            who = f"rank {source}"
+        else:
+            who = peer_in_words(source, plain.group[source])
         which = "any tag" if tag == ANY_TAG else f"tag {tag}"
-        return f"MPI {call} from {who}, {which}, on {self.plain.name}"
+        return f"MPI {call} from {who}, {which}, on {plain.name}"
 
     def words(self, call: str, peer: int, tag: int) -> str:
         """Return what a call waits for, in words."""

@@ -303,6 +303,10 @@ class Engine:
         """Return whether all sends of this rank are over; free of cost."""
         return not self._unfinished and self.device.quiet()
 
+    def unfinished(self) -> int:
+        """Return how many sends of this rank are not over; free of cost."""
+        return self._unfinished
+
     # -- for the device ------------------------------------------------------------------------------
 
     def arrive(self, arrival: IncomingMessage) -> None:
