@@ -18,11 +18,14 @@ import numpy as np
 import conduit
 from extended import checks
 from extended.program_lines import program_line
+from extended.reads import Reads
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import FrameType
 
 _DROP, _CACHE = opmap["POP_TOP"], opmap["CACHE"]
+_COLLECTIVES = {"broadcast", "scatter", "gather", "all_gather", "all_to_all", "reduce", "all_reduce", "scan"}
 _MADE = re.compile(r"[^(]*\block\s*\(")
 
 
@@ -68,7 +71,9 @@ def _source(frame: FrameType) -> str:
 
 
 def warn_of_dropped_result(ep: conduit.Endpoint, call: str, given: Any, result: Any) -> None:
-    """Warn, once for each line, of a collective that is given an array whose line does not keep another result.
+    """Warn, once for each line, of a collective that is given an array and whose line does not keep another result.
+
+    The array must be looked at again behind the call.
 
     Args:
         ep: the rank's endpoint.
@@ -92,20 +97,31 @@ def _dropped(file: str, line: int, call: str) -> str:
 
 @cache
 def _all_dropped(file: str, source: str) -> dict[tuple[int, str], str]:
-    """Return what to say of the lines of a file that are an awaited call and nothing else, by that call's name."""
+    """Return what to say of the lines of a file that are an awaited call and nothing else, by that call's name.
+
+    Nothing is said where what is given is only given to such calls from then on: a loop that times them drops results.
+    """
     try:
         whole = ast.parse(source)
     except (SyntaxError, ValueError):
         return {}
-    found = {}
-    for node in ast.walk(whole):
+    made = list(_alone(whole))
+    reads = Reads(whole, [given for _, given in made])
+    return {
+        (call.lineno, call.func.attr): (
+            f"{ast.unparse(call.func)} at {file}:{call.lineno} stores nothing in what it is given, it returns the "
+            f"result, which is not kept there: write `{given.id} = await {ast.unparse(call)}`"
+        )
+        for call, given in made
+        if isinstance(call.func, ast.Attribute) and reads.again(call, given.id)
+    }
+
+
+def _alone(tree: ast.AST) -> Iterator[tuple[ast.Call, ast.Name]]:
+    """Yield the collectives that are all there is on their lines, with the variable that is given first."""
+    for node in ast.walk(tree):
         match node:
             case ast.Expr(
-                lineno=line,
-                value=ast.Await(value=ast.Call(func=ast.Attribute(attr=name), args=[ast.Name(id=kept), *_]) as made),
-            ):  # what is given without a name nobody can take for the result
-                found[line, name] = (
-                    f"{ast.unparse(made.func)} at {file}:{line} stores nothing in what it is given, it returns the "
-                    f"result, which is not kept there: write `{kept} = await {ast.unparse(made)}`"
-                )
-    return found
+                value=ast.Await(value=ast.Call(func=ast.Attribute(attr=name), args=[ast.Name() as given, *_]) as made)
+            ) if name in _COLLECTIVES:  # what is given without a name nobody can take for the result
+                yield made, given

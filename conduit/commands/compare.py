@@ -18,7 +18,9 @@ from conduit.benchmarks.console import make_console, print_table, print_text
 from conduit.benchmarks.files import json_text, make_folder
 from conduit.benchmarks.integers import Integer, RankCount, Size
 from conduit.benchmarks.names import BenchmarkNames, ConduitNames, Value
+from conduit.benchmarks.options import SIMULATED_RANKS
 from conduit.commands.tables import grid
+from conduit.contract import RankKind
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch import output
 from conduit.launch.registry import COMMANDS, commands, installed, parse_spec
@@ -180,6 +182,8 @@ def _calls(
     if option in options:
         raise BadRequest(f"--{option} and --sweep {sweep} are both given; leave one out")
     specs = list(dict.fromkeys(parse_spec(text).text for text in conduits))
+    if option in _OF_THE_JOB:
+        _check_places(specs, option, values, options)
     for name in names:
         own = {each: value for each, value in options.items() if each in _taken(name) or each not in taken}
         if option in _OF_THE_JOB:
@@ -208,9 +212,35 @@ def _sweep(text: str | None) -> tuple[str, list[str]]:
     if not name.strip() or not values:
         raise BadRequest(f"--sweep '{text}' names no values; write it as slots=1,2,4 or ranks=2,4,8")
     job = name.strip().replace("_", "-")
-    if job in _OF_THE_JOB:  # whole numbers, each once however it is written
-        return job, list(dict.fromkeys(str(int(value)) if value.isdecimal() else value for value in values))
+    if job in _OF_THE_JOB:  # each once however it is written, and the least first, of which a benchmark says soonest
+        return job, [str(each) for each in sorted({_counted(text, value) for value in values})]  # that it is too few
     return name.strip().replace("-", "_"), list(dict.fromkeys(values))
+
+
+def _counted(sweep: str, value: str) -> int:
+    """Return one value of a sweep of ranks.
+
+    Raises:
+        BadRequest: it is no number of ranks; nothing has been measured then.
+    """
+    try:
+        count = int(value)
+    except ValueError:
+        raise BadRequest(f"--sweep {sweep}: '{value}' is no integer; give whole numbers, joined by commas") from None
+    if count < 1:
+        raise BadRequest(f"--sweep {sweep}: {count} is too small; it must be at least 1")
+    return count
+
+
+def _check_places(specs: Sequence[str], option: str, values: Sequence[str], options: Mapping[str, str]) -> None:
+    """Refuse ranks of a sweep that a conduit cannot place, before any are measured."""
+    for spec in map(parse_spec, specs):
+        if spec.rank_kind is RankKind.PROCESS:
+            continue  # their launcher places them
+        for value in values:
+            given = {**options, option: value}
+            per_host = given.get("ranks-per-host")
+            spec.placement(int(given.get("ranks", SIMULATED_RANKS)), None if per_host is None else int(per_host))
 
 
 def _with(spec: str, option: str, value: str) -> str:

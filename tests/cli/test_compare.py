@@ -425,6 +425,18 @@ def test_a_file_in_the_place_of_the_folder_is_refused_before_the_work(command, t
             ["--sweep", "ranks=2,4", "--ranks", "3", "--out", "x"],
             "--ranks and --sweep ranks=2,4 are both given; leave one out\n",
         ),
+        (
+            ["--sweep", "ranks=2,0", "--out", "x"],
+            "--sweep ranks=2,0: 0 is too small; it must be at least 1\n",
+        ),
+        (
+            ["--sweep", "ranks_per_host=1,x", "--out", "x"],
+            "--sweep ranks_per_host=1,x: 'x' is no integer; give whole numbers, joined by commas\n",
+        ),
+        (
+            ["--conduit", "loggp", "--conduit", "t3e", "--sweep", "ranks-per-host=1,4", "--ranks", "4", "--out", "x"],
+            "ranks_per_host=4 does not fit 4 ranks on 't3e'; the smallest that does is 1, the largest 1\n",
+        ),
         (["--conduit", "scii", "--out", "x"], "there is no conduit 'scii' (did you mean sci?); installed are: "),
         (["--from", "a", "--diff", "a", "b", "--out", "x"], "--from and --diff are both given; choose one\n"),
         (
@@ -486,6 +498,13 @@ def test_what_a_benchmark_refuses_is_said_with_its_name(command, tmp_path):
     status, out, err = command(*words[:3], *words[5:], "--", "--foo", "3")
     assert (status, out) == (2, "")
     assert err == "conduit compare: testam: there is no option --foo; see conduit testam --help\n"
+
+
+def test_ranks_of_a_sweep_that_are_too_few_for_a_benchmark_are_refused_first(command, tmp_path):
+    words = ("--command", "testlogp", "--sweep", "ranks=2,1", "--out", str(tmp_path / "out"))
+    status, out, err = command("compare", *words)
+    assert (status, out) == (2, "")
+    assert err == "conduit compare: testlogp: --ranks 1 is too few for testlogp; give at least 2\n"
 
 
 @pytest.mark.parametrize(

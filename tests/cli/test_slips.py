@@ -2427,6 +2427,35 @@ def test_an_all_reduce_whose_result_is_not_kept_is_told(command, tmp_path, monke
     )
 
 
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("for turn in range(2):\n        await x.all_reduce(v)\n        await x.broadcast(v, 1)", []),
+        ("await x.all_reduce(v)\n    print(v.nbytes, len(v))", []),
+        ("for n in 1, 2:\n        v = np.full(n, ep.rank)\n        v + 1\n        await x.all_reduce(v)", []),
+        ("v + 1\n    await x.all_reduce(v)\n    v = np.ones(1)\n    v[0]", []),
+        ("await x.all_reduce(v)\n    v[:] = 1", []),
+        ("await x.all_reduce(v); v[0]", ["all_reduce"]),
+        ("await x.all_reduce(v)\n    v += 1", ["all_reduce"]),
+        ("await x.all_reduce(v)\n    v = v / 2", ["all_reduce"]),
+        ("await x.all_reduce(v)\n    if ep.rank > 5:\n        v = 0\n    v + 1", ["all_reduce"]),
+        ("for turn in range(2):\n        v + 1\n        await x.all_reduce(v)", ["all_reduce"]),
+        ("for turn in range(2):\n        v + 1\n        await x.broadcast(v, 1)", ["broadcast"]),
+        ("def show(): return v[0]\n    await x.all_reduce(v)\n    show()", ["all_reduce"]),
+        ("async def turn(): await x.all_reduce(v)\n    await turn()\n    v + 1", ["all_reduce"]),
+        ("async def turn(): await x.all_reduce(v)\n    await turn()", []),
+        ("def other(v): return v[0]\n    await x.all_reduce(v)", []),
+    ],
+)
+def test_a_result_that_is_not_kept_is_told_where_what_was_given_is_looked_at_again(command, tmp_path, body, told):
+    """A loop that times a collective drops its results."""
+    file = tmp_path / "prog.py"  # by its whole path: text by line is remembered
+    file.write_text(f"{EXTENDED}import numpy as np\n    v = np.full(3, 1.0 + ep.rank)\n    {body}")
+    outcome = command("run", str(file), "--conduit", "loggp")
+    assert outcome.status == 0
+    assert re.findall(r"x\.(\w+) at \S+:\d+ stores nothing", outcome.err) == told
+
+
 def test_a_collective_call_of_mpi_that_not_all_ranks_make_is_told(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "prog.py").write_text(MPI + "if comm.rank == 1: await comm.Bcast(b, root=1)")
