@@ -287,6 +287,61 @@ def test_a_lock_names_its_holder_the_line_that_took_it_and_its_queue():
     assert queue.startswith("keeps the queue of lock 'a', held by rank 1: 3 ranks, in this order ")
 
 
+def test_a_lock_whose_task_has_ended_is_said_to_be_released_by_nobody():
+    async def main(ep):
+        lock = (await Extended.attach(ep)).lock("only")
+
+        async def take():
+            await lock.acquire()
+
+        if ep.rank == 0:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(take)
+            await lock.acquire()
+
+    text = brief(_report(main, ranks=2))
+    place = f"test_deadlock_reports.py:{main.__code__.co_firstlineno + 4}"
+    assert f"holds lock 'only', taken at {place}, by a task that has ended" in text
+    assert text.endswith(
+        f"\nthe task that took lock 'only' at {place} has ended, and only the task that takes a lock can release it: "
+        "let it do so before it ends"
+    )
+
+
+def test_tasks_of_one_rank_that_take_one_lock_are_counted_as_tasks():
+    async def main(ep):
+        x = await Extended.attach(ep)
+
+        async def worker():
+            async with x.lock("q"):
+                await ep.block_until(lambda: False, what="a job", ranks=[0])
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(worker)
+            nursery.start_soon(worker)
+
+    text = brief(_report(main, ranks=2))
+    assert "the same order" not in text
+    assert "keeps the queue of lock 'q', held by rank 0: 3 tasks, of ranks 0, 1, 1 in this order" in text
+
+
+def test_who_is_ahead_in_the_queue_of_a_lock_and_has_it_by_now_is_said_to_hold_it():
+    async def main(ep):
+        lock = (await Extended.attach(ep)).lock("a")
+        if ep.rank == 0:
+            await lock.acquire()
+            await ep.compute(1e-3)
+            await lock.release()
+        else:
+            await ep.compute(1e-4 * ep.rank)
+            await lock.acquire()
+            await ep.block_until(lambda: False)
+
+    text = brief(_report(main, ranks=3))
+    assert "waits for lock 'a', held by rank 1, which rank 1 must bring about, since" in text
+    assert "or has it" not in text
+
+
 def test_a_call_handed_to_a_nursery_is_shown_at_the_line_that_did_it():
     async def main(ep):
         x = await Extended.attach(ep)
