@@ -305,7 +305,8 @@ class Locks:
         for request in wanted:
             sink.wants(request.lock.title, request.what, request.held)
         kept = frozenset(hold.lock.title for hold in self._holds.values() if not hold.ended)
-        sink.clue(LocksInOrder(kept, frozenset(request.lock.title for request in wanted), self.rank_word))
+        if kept or wanted:
+            sink.clue(LocksInOrder(kept, frozenset(request.lock.title for request in wanted), self.rank_word))
         for queue in self._queues.values():
             if len(queue.waiting) > 1:  # who waits alone knows who has the lock, and says so
                 waiting = [rank for rank, _ in queue.waiting]

@@ -150,7 +150,8 @@ class WindowLocks:
             if windows[place.hold.window] == 1:
                 sink.wants(place.hold.title, place.wait)
         held = frozenset(hold.title for hold in self._had)
-        sink.clue(WindowLocksInOrder(held, frozenset(place.hold.title for place in waiting), RANK))
+        if held or waiting:
+            sink.clue(WindowLocksInOrder(held, frozenset(place.hold.title for place in waiting), RANK))
 
     def _have(self, hold: WindowHold) -> None:
         hold.held = True

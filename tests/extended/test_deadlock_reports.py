@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import conduit
 from conduit.launch.reports import brief
-from extended import Extended
+from extended import Extended, upc
 from extended.collectives.algorithms import TABLE, check_algorithm
 from extended.topology import topology
+from extended.windows import Win
 
 LARGE = 9000  # 8-byte elements: asked for, and passed on in pieces
 
@@ -340,6 +341,38 @@ def test_who_is_ahead_in_the_queue_of_a_lock_and_has_it_by_now_is_said_to_hold_i
     text = brief(_report(main, ranks=3))
     assert "waits for lock 'a', held by rank 1, which rank 1 must bring about, since" in text
     assert "or has it" not in text
+
+
+def test_a_part_of_a_call_is_named_with_the_call_that_the_program_has_made():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        win = await Win.Allocate(64, 8, comm=x)
+        if ep.rank:
+            await trio.sleep_forever()
+        await win.Lock(1)
+
+    assert "waits for atomic.swap in win.Lock, which rank 1 must bring about, since" in brief(_report(main, ranks=2))
+
+
+def test_an_element_that_is_awaited_is_named_with_what_is_sent_for_it():
+    async def main(t):
+        a = await t.all_alloc(4, dtype="i8")
+        if t.MYTHREAD:
+            await trio.sleep_forever()
+        await a[3]
+
+    with pytest.raises(conduit.Deadlock, match=r"waits for get in a\[3\], which rank 1 must bring about, since"):
+        upc.run(main, threads=2, conduit="loggp")
+
+
+def test_a_call_that_is_what_it_waits_for_is_named_once():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        if ep.rank:
+            await trio.sleep_forever()
+        await x.put(1, 0, b"12345678")
+
+    assert "waits for put, which rank 1 must bring about, since" in brief(_report(main, ranks=2))
 
 
 def test_a_call_handed_to_a_nursery_is_shown_at_the_line_that_did_it():
