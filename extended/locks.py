@@ -27,9 +27,10 @@ import conduit
 from conduit.words import is_a
 from extended import checks
 from extended.calls import public
+from extended.locks_in_order import LocksInOrder
 from extended.outgoing import RequestQueue
 from extended.program_lines import program_line
-from extended.reporting import IN_ONE_ORDER, RANK, queue_text
+from extended.reporting import RANK, queue_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,8 +119,13 @@ class LockRequest:
         if self.state == LockState.ASKED:
             return f"{self.lock.title}, whose queue rank {self.ahead} keeps"
         if self.position == 1:
-            return f"{self.lock.title}, held by rank {self.ahead}"
+            return self.held
         return f"{self.lock.title} behind rank {self.ahead}, which waits for it too or has it"
+
+    @property
+    def held(self) -> str:
+        """What it is if the one ahead has the lock."""
+        return f"{self.lock.title}, held by rank {self.ahead}"
 
     def move(self, event: str) -> bool:
         """Go on to the next state; return whether the home must be told that the request leaves."""
@@ -151,6 +157,11 @@ class Hold:
     ticket: int
     place: str
     call: str
+
+    @property
+    def ended(self) -> bool:
+        """Whether its task has ended."""
+        return getattr(self.task.coro, "cr_frame", None) is None
 
 
 class Locks:
@@ -282,13 +293,20 @@ class Locks:
     def tell(self, sink: ReportSink) -> None:
         """Tell which locks this rank holds, and who holds and wants those that it keeps."""
         for hold in self._holds.values():
-            sink.note(f"holds {hold.lock.title}, taken at {hold.place}")
+            ended = ", by a task that has ended" if hold.ended else ""
+            sink.note(f"holds {hold.lock.title}, taken at {hold.place}{ended}")
             sink.holds(hold.task, hold.lock.title, hold.place)
-        for request in self._requests.values():
-            if request.state == LockState.QUEUED:
-                sink.wants(request.lock.title)
-        if self._holds and any(request.state == LockState.QUEUED for request in self._requests.values()):
-            sink.advise(IN_ONE_ORDER.format(self.rank_word))
+            if ended:
+                sink.advise(
+                    f"the task that took {hold.lock.title} at {hold.place} has ended, and only the task that takes a "
+                    "lock can release it: let it do so before it ends"
+                )
+        wanted = [request for request in self._requests.values() if request.state == LockState.QUEUED]
+        for request in wanted:
+            sink.wants(request.lock.title, request.what, request.held)
+        kept = frozenset(hold.lock.title for hold in self._holds.values() if not hold.ended)
+        if kept or wanted:
+            sink.clue(LocksInOrder(kept, frozenset(request.lock.title for request in wanted), self.rank_word))
         for queue in self._queues.values():
             if len(queue.waiting) > 1:  # who waits alone knows who has the lock, and says so
                 waiting = [rank for rank, _ in queue.waiting]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from conduit.words import many
 
@@ -11,9 +11,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 6  # ranks, or ranges of ranks, that are shown of many
 
-
-IN_ONE_ORDER = "take several locks in the same order on every {}, or release one before the next is taken"
-"""What to do where ranks, or what a front end calls so, that have a lock wait for another."""
 
 RANK = "rank"
 """What this layer calls a rank in errors; front ends may call it otherwise, by `Extended.call_ranks`."""
@@ -31,8 +28,11 @@ class ReportSink(Protocol):
     def holds(self, task: object, what: str, place: str) -> None:
         """Say what a task of Trio holds, and the line that took it."""
 
-    def wants(self, what: str) -> None:
-        """Say that this rank waits for something that another holds."""
+    def wants(self, what: str, wait: str = "", held: str = "") -> None:
+        """Say that this rank waits for something that another holds, in which wait, and what that is for then."""
+
+    def clue(self, clue: Any) -> None:
+        """Add what means something beside what other ranks tell."""
 
     def waits_now(self, task: object, text: str) -> None:
         """Say what a task of Trio waits for as it stands now."""
@@ -83,4 +83,6 @@ def queue_text(ranks: Sequence[int]) -> str:
     shown = [str(rank) for rank in ranks]
     if len(shown) > _SHOWN:
         shown[_SHOWN - 1 : -1] = ["..."]
+    if len(set(ranks)) < len(ranks):
+        return f"{len(ranks)} tasks, of ranks {', '.join(shown)} in this order"
     return f"rank {shown[0]}" if len(ranks) == 1 else f"{len(ranks)} ranks, in this order {', '.join(shown)}"

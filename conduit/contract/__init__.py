@@ -11,7 +11,7 @@ Networks rarely implement `Port` whole: `conduit.simnet.SimulatedPort` does for 
 any set of `Transport`s, `conduit.wall.WallPort` for those in real time (docs/writing_a_conduit.md).
 """
 
-from conduit.contract.layer_report import Clue, ClueWait, LayerHold, LayerReport, Participation, Turn
+from conduit.contract.layer_report import Clue, ClueWait, LayerHold, LayerReport, LayerWant, Participation, Turn
 from conduit.contract.memory import SEGMENT_ALIGNED, on_a_page, zeros_on_a_page
 from conduit.contract.message import (
     AUTO_REPLY,
@@ -60,6 +60,7 @@ __all__ = [
     "JobSetup",
     "LayerHold",
     "LayerReport",
+    "LayerWant",
     "Limits",
     "Message",
     "MessageCosts",

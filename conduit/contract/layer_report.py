@@ -109,6 +109,21 @@ class WaitNow:
     ranks: tuple[int, ...] | None
 
 
+@attrs.frozen
+class LayerWant:
+    """Something that a task of this rank waits for and another holds.
+
+    Attributes:
+        what: it is called, as in `LayerHold`.
+        wait: the `what` of the wait, "" where it is not said which one it is.
+        held: what the wait is for, in words, where a rank that it names holds that; "" for no other words.
+    """
+
+    what: str
+    wait: str = ""
+    held: str = ""
+
+
 @attrs.define
 class LayerReport:
     """What the layers of one rank have told.
@@ -132,7 +147,7 @@ class LayerReport:
     awaited: int = 0
     waiting: dict[object, WaitNow] = attrs.field(factory=dict)
     held: dict[object, list[LayerHold]] = attrs.field(factory=dict)
-    wanted: list[str] = attrs.field(factory=list)
+    wanted: list[LayerWant] = attrs.field(factory=list)
     clues: list[Clue] = attrs.field(factory=list)
 
     def note(self, text: str, messages: int = 0) -> None:
@@ -158,9 +173,9 @@ class LayerReport:
         """Say what a task of Trio holds, as a lock, and the line that took it; `what` means that on all ranks."""
         self.held.setdefault(task, []).append(LayerHold(what, place))
 
-    def wants(self, what: str) -> None:
-        """Say that this rank waits for something that another holds."""
-        self.wanted.append(what)
+    def wants(self, what: str, wait: str = "", held: str = "") -> None:
+        """Say that this rank waits for something that another holds; see `LayerWant`."""
+        self.wanted.append(LayerWant(what, wait, held))
 
     def advise(self, text: str) -> None:
         """Say what to do about that, at the end of the report."""

@@ -822,9 +822,10 @@ class Endpoint:
                 adds a line about this rank, `told.advise(text)` what to do.  `told.waits_now(task, text, ranks=None)`
                 says what a task waits for as it stands by then, and whom, in the place of the `what` and the `ranks` of
                 its wait.  `told.holds(task, what, place)` says what a task holds since which line, and
-                `told.wants(what)` that this rank waits for what another holds: the report then tells who is to let go
-                of it, and before which call.  `told.part(name, members, come, waits, everybody=False)` says how often
-                this rank has come to what `members` do together, and `waits` which of its waits is for which turn: the
+                `told.wants(what, wait="", held="")` that this rank waits for what another holds, in a wait of that
+                `what`, which is `held` where one that it names holds it: the report then tells who is to let go of it,
+                and before which call.  `told.part(name, members, come, waits, everybody=False)` says how often this
+                rank has come to what `members` do together, and `waits` which of its waits is for which turn: the
                 report then names the ranks that have not come.  `told.clue(clue)` adds what means something beside the
                 clues of other ranks alone, which the report asks for advice (`conduit.contract.Clue`).  What it raises
                 is left out.

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 import attrs
 import trio
 
-from extended.reporting import IN_ONE_ORDER, RANK
+from extended.locks_in_order import LocksInOrder
+from extended.reporting import RANK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -78,6 +79,7 @@ class Place:
         left: whether this rank has left it.
         next: rank of the job just behind it and its ticket there, as far as is known.
         drained: whether somebody has said that the last share was given back.
+        wait: what its task waits for in words, while it is not known for whom.
     """
 
     hold: WindowHold
@@ -87,6 +89,11 @@ class Place:
     left: bool = False
     next: tuple[int, int] | None = None
     drained: bool = False
+    wait: str = ""
+
+
+class WindowLocksInOrder(LocksInOrder):
+    """The locks of windows, beside which a rank may have others."""
 
 
 class WindowLocks:
@@ -113,6 +120,17 @@ class WindowLocks:
         """Say whether this rank has no place in any queue of a window, given up ones included."""
         return not any(place.hold.slot == slot for place in self._places.values())
 
+    def given_up(self, slot: int) -> tuple[str, list[int]]:
+        """Return for which cancelled Locks this rank is still in queues of a window, as text, and behind whom."""
+        behind = [
+            place for place in self._places.values() if place.hold.slot == slot and place.left and not place.first
+        ]
+        texts = [
+            f", for its Lock of rank {place.hold.home} that was cancelled, queued behind rank {place.ahead}"
+            for place in behind
+        ]
+        return "".join(texts[:1]), [place.ahead for place in behind]
+
     # ----------------------------------------------------------------------------------------------- taking and giving
 
     def tell(self, sink: ReportSink, windows: Mapping[str, int]) -> None:
@@ -124,14 +142,16 @@ class WindowLocks:
         """
         for hold in self._had:
             shared = "shared" if hold.shared else "exclusive"
-            sink.note(f"holds the {shared} lock of rank {hold.home}'s part of a window, taken at {hold.taken}")
+            sink.note(f"holds the {shared} lock of rank {hold.home}'s part of {hold.window}, taken at {hold.taken}")
             if hold.task is not None and windows[hold.window] == 1:
                 sink.holds(hold.task, hold.title, hold.taken)
-        for place in self._places.values():
-            if not (place.left or place.hold.held) and windows[place.hold.window] == 1:
-                sink.wants(place.hold.title)
-        if self._had and any(not (place.left or place.hold.held) for place in self._places.values()):
-            sink.advise(IN_ONE_ORDER.format(RANK))
+        waiting = [place for place in self._places.values() if not (place.left or place.hold.held)]
+        for place in waiting:
+            if windows[place.hold.window] == 1:
+                sink.wants(place.hold.title, place.wait)
+        held = frozenset(hold.title for hold in self._had)
+        if held or waiting:
+            sink.clue(WindowLocksInOrder(held, frozenset(place.hold.title for place in waiting), RANK))
 
     def _have(self, hold: WindowHold) -> None:
         hold.held = True
@@ -198,7 +218,7 @@ class WindowLocks:
         shares = await self._say(place, 1)
         try:
             while shares:
-                others = f"{what} of rank {hold.home}, until those that share it unlock"
+                place.wait = others = f"{what} of rank {hold.home}, until those that share it unlock"
                 await self._ep.block_until(lambda: place.drained, what=others)
                 place.drained = False
                 # What was said may be about a share that was taken and given back at once: looked at again.

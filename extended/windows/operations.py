@@ -446,7 +446,8 @@ class Operations:
     async def leave_all(self, what: str) -> None:
         """Give up all locks, and wait until this rank's places in their queues are needed no longer."""
         await self.unlock_all()
-        await self._ep.block_until(lambda: self._service.locks.unused(self._slot), what=what)
+        why, behind = self._service.locks.given_up(self._slot)
+        await self._ep.block_until(lambda: self._service.locks.unused(self._slot), what=what + why, ranks=behind)
 
 
 def _nothing() -> None:

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import conduit
 from conduit.launch.reports import brief
-from extended import Extended
+from extended import Extended, upc
 from extended.collectives.algorithms import TABLE, check_algorithm
 from extended.topology import topology
+from extended.windows import Win
 
 LARGE = 9000  # 8-byte elements: asked for, and passed on in pieces
 
@@ -285,6 +286,93 @@ def test_a_lock_names_its_holder_the_line_that_took_it_and_its_queue():
     assert f"holds lock 'a', taken at {__file__}:{line}" in notes
     (queue,) = (note for note in notes if "queue" in note)
     assert queue.startswith("keeps the queue of lock 'a', held by rank 1: 3 ranks, in this order ")
+
+
+def test_a_lock_whose_task_has_ended_is_said_to_be_released_by_nobody():
+    async def main(ep):
+        lock = (await Extended.attach(ep)).lock("only")
+
+        async def take():
+            await lock.acquire()
+
+        if ep.rank == 0:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(take)
+            await lock.acquire()
+
+    text = brief(_report(main, ranks=2))
+    place = f"test_deadlock_reports.py:{main.__code__.co_firstlineno + 4}"
+    assert f"holds lock 'only', taken at {place}, by a task that has ended" in text
+    assert text.endswith(
+        f"\nthe task that took lock 'only' at {place} has ended, and only the task that takes a lock can release it: "
+        "let it do so before it ends"
+    )
+
+
+def test_tasks_of_one_rank_that_take_one_lock_are_counted_as_tasks():
+    async def main(ep):
+        x = await Extended.attach(ep)
+
+        async def worker():
+            async with x.lock("q"):
+                await ep.block_until(lambda: False, what="a job", ranks=[0])
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(worker)
+            nursery.start_soon(worker)
+
+    text = brief(_report(main, ranks=2))
+    assert "the same order" not in text
+    assert "keeps the queue of lock 'q', held by rank 0: 3 tasks, of ranks 0, 1, 1 in this order" in text
+
+
+def test_who_is_ahead_in_the_queue_of_a_lock_and_has_it_by_now_is_said_to_hold_it():
+    async def main(ep):
+        lock = (await Extended.attach(ep)).lock("a")
+        if ep.rank == 0:
+            await lock.acquire()
+            await ep.compute(1e-3)
+            await lock.release()
+        else:
+            await ep.compute(1e-4 * ep.rank)
+            await lock.acquire()
+            await ep.block_until(lambda: False)
+
+    text = brief(_report(main, ranks=3))
+    assert "waits for lock 'a', held by rank 1, which rank 1 must bring about, since" in text
+    assert "or has it" not in text
+
+
+def test_a_part_of_a_call_is_named_with_the_call_that_the_program_has_made():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        win = await Win.Allocate(64, 8, comm=x)
+        if ep.rank:
+            await trio.sleep_forever()
+        await win.Lock(1)
+
+    assert "waits for atomic.swap in win.Lock, which rank 1 must bring about, since" in brief(_report(main, ranks=2))
+
+
+def test_an_element_that_is_awaited_is_named_with_what_is_sent_for_it():
+    async def main(t):
+        a = await t.all_alloc(4, dtype="i8")
+        if t.MYTHREAD:
+            await trio.sleep_forever()
+        await a[3]
+
+    with pytest.raises(conduit.Deadlock, match=r"waits for get in a\[3\], which rank 1 must bring about, since"):
+        upc.run(main, threads=2, conduit="loggp")
+
+
+def test_a_call_that_is_what_it_waits_for_is_named_once():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        if ep.rank:
+            await trio.sleep_forever()
+        await x.put(1, 0, b"12345678")
+
+    assert "waits for put, which rank 1 must bring about, since" in brief(_report(main, ranks=2))
 
 
 def test_a_call_handed_to_a_nursery_is_shown_at_the_line_that_did_it():

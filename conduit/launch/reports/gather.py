@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -43,6 +44,7 @@ _A_CALL = "a call that polls"
 _MAY_WAIT = inspect.CO_COROUTINE | inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 _LOCKS = (trio.Lock, trio.Semaphore, trio.Condition, trio.CapacityLimiter)
 """What other tasks of a rank give back: no message does."""
+_A_NAME = re.compile(r"[a-z_]+(\.[a-z_]+)?")
 _Shared = dict[int, dict[CodeType, list[str]]]
 _Compared = dict[CodeType, list[str]]
 
@@ -193,6 +195,8 @@ def _rank(
         if wait is not None and task in told.waiting:
             now = told.waiting[task]
             wait = attrs.evolve(wait, what=now.what, ranks=wait.ranks if now.ranks is None else now.ranks)
+        elif wait is not None and not any(wait.what in part.waits for part in told.parts):
+            wait = attrs.evolve(wait, what=_in_its_call(task, wait.what))
         if wait is not None or not tasks.at_end_of_nursery(task):
             record = _task(number, task, wait, task is blamed, interrupted, broken_off)
             found.append(attrs.evolve(record, holds=(*_held(task, told.held), *ended)))
@@ -426,6 +430,25 @@ def _endpoint_call(frames: Iterable[tuple[FrameType, int]]) -> str:
             called = _awaited(program.f_code, program.f_lasti) if waits else OF_TRIO
             program = None
     return called
+
+
+def _in_its_call(task: trio.lowlevel.Task, what: str) -> str:
+    """Return what a task waits for; of the name of a call that the program has not made, in which one that it has.
+
+    `pe.put_signal` waits for a put of the layer that it stands on.
+    """
+    frames = list(tasks.frames(task)) if _A_NAME.fullmatch(what) else []
+    inner = [frame for frame, _ in frames if _is_program(frame)]
+    if not inner or _endpoint_call(frames).startswith("ep."):  # it has said itself what it waits for
+        return what
+    match written.node(inner[-1].f_code, inner[-1].f_lasti):
+        case ast.Await(value=ast.Call(func=ast.Attribute(attr=name) as part)) if name != what.rpartition(".")[2]:
+            text = ast.unparse(part)
+        case ast.Await(value=ast.Subscript() as part):
+            text = ast.unparse(part)
+        case _:
+            return what
+    return f"{what} in {text}" if len(text) <= written.SHOWN else what
 
 
 @lru_cache(maxsize=64)

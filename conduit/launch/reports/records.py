@@ -6,7 +6,7 @@ import json
 
 import attrs
 
-from conduit.contract import LayerHold, Participation
+from conduit.contract import LayerHold, LayerWant, Participation
 from conduit.core import written
 from conduit.launch.reports.clues import CarriedClue
 
@@ -170,7 +170,7 @@ class RankRecord:
     advice: tuple[str, ...] = ()
     noted: int = 0
     awaited: int = 0
-    wants: tuple[str, ...] = ()
+    wants: tuple[LayerWant, ...] = ()
     clues: tuple[CarriedClue, ...] = ()
 
     @property

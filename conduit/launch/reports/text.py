@@ -5,6 +5,7 @@ A line begins with the rank that it is about.  What belongs to the same rank, or
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 import attrs
@@ -19,6 +20,7 @@ from conduit.launch.reports.words import common, counted, named, ranges, shorten
 from conduit.words import many
 
 _MOST = 25  # lines
+_CLAUSE = re.compile(r", (which|until|for its) ")
 _ADVICE = 8  # lines of what is to be done, which a report that is cut keeps
 _APART = 4  # ranks of one line and kind of wait that are shown one by one
 _STEPS = 5  # of a cycle that are shown
@@ -243,7 +245,7 @@ class _Text:
                 lines.append(_doing(where, task))
                 continue
             # A rank that is in the same call itself may be the next to send; to blame is who has not come to it.
-            whom = f", to which {_not_come(wait.missing)}," if wait.missing else _whom(wait.ranks)
+            whom = f", to which {_not_come(wait.missing)}," if wait.missing else _whom(wait.ranks) or _comma(wait.what)
             begun = [each.wait.since for each in tasks if each.wait is not None]
             lines.append(f"{where}: waits for {wait.what or _UNNAMED}{whom} since {self._time(begun)}")
             if text := self._found(wait):
@@ -314,6 +316,11 @@ def _polls(task: TaskRecord) -> str:
 
 def _whom(ranks: Sequence[int]) -> str:
     return f", which {named(ranks)} must bring about," if ranks else ""
+
+
+def _comma(what: str) -> str:
+    """Return what comes before "since" where a text ends in a clause."""
+    return "," if _CLAUSE.search(what) else ""
 
 
 def _not_come(ranks: Sequence[int]) -> str:

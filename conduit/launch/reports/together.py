@@ -21,10 +21,11 @@ _MOST = 4  # calls that are named
 
 def complete(ranks: Sequence[RankRecord]) -> tuple[RankRecord, ...]:
     """Return the ranks, their waits with what the records of the others tell of them."""
-    attached, missing, held = _Attached(ranks), _Missing(ranks), _Held(ranks)
+    attached, missing, held, wanted = _Attached(ranks), _Missing(ranks), _Held(ranks), _Wanted(ranks)
     told = [_evolve(_evolve(rank, True, attached), rank.parts, missing) for rank in ranks]
     late = _Late(told)
-    return tuple(_evolve(_evolve(rank, rank.parts, late), True, held) for rank in told)
+    told = [_evolve(_evolve(rank, rank.parts, late), rank.wants, wanted) for rank in told]
+    return tuple(_evolve(rank, True, held) for rank in told)
 
 
 @attrs.define
@@ -250,6 +251,27 @@ class _Late:
 def _turn(rank: RankRecord, wait: WaitRecord) -> tuple[str, int] | None:
     """Return which turn of what ranks do together a wait is for, None where it is for no such turn."""
     return next(((part.name, part.waits[wait.what]) for part in rank.parts if wait.what in part.waits), None)
+
+
+class _Wanted:
+    """Names those that hold what a task waits for, where the wait itself cannot, and says of others that they do."""
+
+    def __init__(self, ranks: Sequence[RankRecord]) -> None:
+        self._holders: dict[str, list[int]] = {}
+        for rank in ranks:
+            for task in rank.tasks:
+                for hold in task.holds:
+                    self._holders.setdefault(hold.what, []).append(rank.rank)
+
+    def __call__(self, rank: RankRecord, wait: WaitRecord) -> WaitRecord:
+        for want in rank.wants:
+            holders = self._holders.get(want.what, ())
+            if holders and want.wait and want.wait == wait.what:
+                if not wait.ranks:
+                    return attrs.evolve(wait, ranks=tuple(sorted(set(holders))))
+                if want.held and set(wait.ranks) <= set(holders):
+                    return attrs.evolve(wait, what=want.held)
+        return wait
 
 
 class _Held:

@@ -102,8 +102,8 @@ def test_the_report_of_a_wait_says_what_is_there_by_now():
 
     with pytest.raises(conduit.Deadlock) as found:
         run(main)
-    assert "waits for pe.wait_until: an element == 5, which was 0 at first and is 4 now since" in str(found.value)
-    assert "waits for pe.wait_until: an element > 7, which was 0 at first and is 4 now since" in str(found.value)
+    assert "waits for pe.wait_until: an element == 5, which was 0 at first and is 4 now, since" in str(found.value)
+    assert "waits for pe.wait_until: an element > 7, which was 0 at first and is 4 now, since" in str(found.value)
 
 
 def test_what_ended_is_no_more_told_as_what_a_task_waits_for():
