@@ -23,7 +23,7 @@ _ADVICE = 8  # lines of what is to be done, which a report that is cut keeps
 _APART = 4  # ranks of one line and kind of wait that are shown one by one
 _STEPS = 5  # of a cycle that are shown
 _OF_EACH = 3  # lines of each of several causes, so that the first five lines name two of them
-_UNNAMED = "a predicate (block_until takes what= and ranks= for this report)"
+_NAMES = "block_until takes what= and ranks= for this report"
 _OVER = {
     "deadlock": "which became true without a handler: let a handler or a task of this rank make it true",
     "interrupted": "",
@@ -217,7 +217,7 @@ class _Text:
         over = next((f", {text}" for wait in each if (text := self._found(wait))), "")
         owners = {rank.rank for rank, _ in found}
         return (
-            f"{where}: waits for {common(wait.what for wait in each) or _UNNAMED}{_whom_together(each, owners)} "
+            f"{where}: waits for {common(wait.what for wait in each) or _unnamed(each)}{_whom_together(each, owners)} "
             f"since {self._time(wait.since for wait in each)}{over}"
         )
 
@@ -245,7 +245,7 @@ class _Text:
             # A rank that is in the same call itself may be the next to send; to blame is who has not come to it.
             whom = f", to which {_not_come(wait.missing)}," if wait.missing else _whom(wait.ranks)
             begun = [each.wait.since for each in tasks if each.wait is not None]
-            lines.append(f"{where}: waits for {wait.what or _UNNAMED}{whom} since {self._time(begun)}")
+            lines.append(f"{where}: waits for {wait.what or _unnamed([wait])}{whom} since {self._time(begun)}")
             if text := self._found(wait):
                 lines.append(f"   {text}")
         if waiting := not_handled([rank], noted=True):
@@ -253,6 +253,13 @@ class _Text:
         elif not rank.may_poll and not any(task.blamed for task in rank.tasks):
             lines.append("does not poll")
         return [*lines, *in_use(rank), *rank.notes]
+
+
+def _unnamed(waits: Sequence[WaitRecord]) -> str:
+    """Return what waits are for that were not told what: the values that their predicates read, if these are alike."""
+    alike = len({pattern(wait.values) for wait in waits}) == 1
+    values = common(wait.values for wait in waits) if alike else ""
+    return f"a predicate ({values}; {_NAMES})" if values else f"a predicate ({_NAMES})"
 
 
 def _at_the_start(task: TaskRecord, wait: WaitRecord) -> TaskRecord:
