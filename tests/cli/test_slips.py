@@ -2044,8 +2044,8 @@ def test_a_handle_that_was_taken_for_the_value_is_told(command, tmp_path, monkey
     outcome = command("run", "prog.py", "--conduit", "loggp")
     assert outcome.status == 0
     assert (
-        "warning from ranks 0-1: a handle of get_nb, made at prog.py:5, never waited for: `await get_nb(...)` gives "
-        "the handle, which is awaited in its turn, `await handle`, or given to wait_all\n"
+        "warning from ranks 0-1: a handle of get_nb, made at prog.py:5, never waited for: `await get_nb(...)` only "
+        "begins it and gives its handle. Write `await handle` too, or give that to wait_all\n"
     ) in outcome.err
 
 

@@ -168,6 +168,9 @@ class _Text:
         """Return the lines of ranks in one situation: one by one where there are few, else put together."""
         exact = _alike(ranks, self._situation)
         if len(ranks) > _APART and len(exact) > 1:
+            apart = _alike(ranks, _missed)
+            if 1 < len(apart) <= _APART:
+                return [line for group in apart for line in self._bucket(group)]
             return self._merged(ranks)
         lines = []
         for alike in exact:
@@ -216,8 +219,9 @@ class _Text:
         each = [task.wait for _, task in found if task.wait is not None]
         over = next((f", {text}" for wait in each if (text := self._found(wait))), "")
         owners = {rank.rank for rank, _ in found}
+        they = "each waits" if where == _stage(ranks) and len(ranks) > 1 else "waits"
         return (
-            f"{where}: waits for {common(wait.what for wait in each) or _unnamed(each)}{_whom_together(each, owners)} "
+            f"{where}: {they} for {common(wait.what for wait in each) or _unnamed(each)}{_whom_together(each, owners)} "
             f"since {self._time(wait.since for wait in each)}{over}"
         )
 
@@ -273,6 +277,11 @@ def _alike(ranks: Iterable[RankRecord], key: Callable[[RankRecord], tuple[object
     for rank in ranks:
         groups.setdefault(key(rank), []).append(rank)
     return list(groups.values())
+
+
+def _missed(rank: RankRecord) -> tuple[tuple[int, ...], ...]:
+    """Return who has not come to what the tasks of a rank wait in."""
+    return tuple(task.wait.missing for task in rank.tasks if task.wait is not None)
 
 
 def _by_shape(ranks: Iterable[RankRecord]) -> list[list[tuple[RankRecord, TaskRecord]]]:
@@ -331,7 +340,8 @@ def _whom_together(waits: Sequence[WaitRecord], owners: set[int]) -> str:
     """Return whom several ranks wait for, as far as that helps: not where they wait for one another."""
     missing = sorted({rank for wait in waits for rank in wait.missing})
     if missing:
-        return f", to which {_not_come(missing)},"
+        several = len({wait.missing for wait in waits}) > 1
+        return f", to {'each of which some of' if several else 'which'} {_not_come(missing)},"
     awaited = sorted({rank for wait in waits for rank in wait.ranks})
     return "," if not awaited or owners.intersection(awaited) else _whom(awaited)
 
