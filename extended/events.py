@@ -325,7 +325,7 @@ class Events:
         for (call, place, wait), number in lines.items():
             handles = "a handle" if number == 1 else f"{number} handles"
             do = wait or (
-                f"`await {call}(...)` gives the handle, which is awaited in its turn, `await handle`, or given to "
+                f"`await {call}(...)` only begins it and gives its handle. Write `await handle` too, or give that to "
                 "wait_all"
             )
             self.ep.warn(f"{handles} of {call}, made at {place}, never waited for: {do}")

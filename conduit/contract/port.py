@@ -44,6 +44,7 @@ class Wait:
         ready: looks once more whether the wait is over.
         kind: what kind of thing that is.
         error: returns what was raised when that was looked at, which ends the wait too.
+        predicate: the function that it is for, None where it is for none.
     """
 
     task: object
@@ -53,6 +54,7 @@ class Wait:
     ready: Callable[[], bool]
     kind: Awaited = Awaited.PREDICATE
     error: Callable[[], BaseException | None] = lambda: None
+    predicate: Callable[[], object] | None = None
 
 
 class Unhandled(NamedTuple):

@@ -406,7 +406,14 @@ class SimulatedPort(Port):
         """Return what the tasks of this rank wait for."""
         return [
             Wait(
-                blocked.owner, blocked.what, blocked.since, blocked.peers(), blocked.ready, blocked.kind, blocked.raised
+                blocked.owner,
+                blocked.what,
+                blocked.since,
+                blocked.peers(),
+                blocked.ready,
+                blocked.kind,
+                blocked.raised,
+                blocked.predicate if isinstance(blocked, ForPredicate) else None,
             )
             for blocked in self.blocked.everybody()
         ]

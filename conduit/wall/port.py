@@ -308,7 +308,9 @@ class WallPort(Port):
     def waits(self) -> Sequence[Wait]:
         """Return what the tasks of this rank wait for."""
         return [
-            Wait(each.owner, each.what, each.since, each.peers(), partial(each.look), each.kind)
+            Wait(
+                each.owner, each.what, each.since, each.peers(), partial(each.look), each.kind, predicate=each.predicate
+            )
             for each in self._blocked
         ]
 

@@ -73,6 +73,11 @@ class WallWait:
         self.result: object = None
         self.error: BaseException | None = None
 
+    @property
+    def predicate(self) -> Callable[[], object] | None:
+        """The predicate that it is for, None where it is for something else."""
+        return self._ready if self.kind is Awaited.PREDICATE else None
+
     def look(self) -> bool:
         """Return whether the wait is over; once it is, nothing is evaluated any more."""
         if self.error is not None or self.result:

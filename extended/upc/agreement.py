@@ -106,6 +106,7 @@ def _difference(rows: Sequence[bytes]) -> str:
             if other[name][0] != identity:
                 theirs = other[name][1] if other[name][1] != said else f"another one, {said}"
                 return (
-                    f"thread 0 gave {name}={said} at {first_at}, but thread {thread} {name}={theirs} at {at}; {advice}"
+                    f"at {first_at} thread 0 gave {name}={said}, but at {at} thread {thread} gave {name}={theirs}; "
+                    f"{advice}"
                 )
     return f"threads gave different arguments; {advice}"

@@ -62,7 +62,7 @@ OF_BEGINNERS = [
     (  # a predicate with a name
         "async def main(ep):\n    got = 0\n    def h(token, n): got = n\n    def ready(): return got\n    "
         "await ep.attach(h)\n    await ep.request_short(1 - ep.rank, h, 1)\n    await ep.block_until(ready)",
-        "h (prog.py:3) assigns a got of its own, not the one that is waited for: write `nonlocal got` in it",
+        "h (prog.py:3) assigns a variable `got` of its own, not the one that is waited for: write `nonlocal got` in it",
     ),
     *(
         (
@@ -86,12 +86,12 @@ OF_BEGINNERS = [
     (
         "async def main(ep):\n    got = False\n    def h(token, n): got = True\n    await ep.attach(h)\n    "
         "await ep.request_short(1 - ep.rank, h, 1)\n    await ep.block_until(lambda: got)",
-        "h (prog.py:3) assigns a got of its own, not the one that is waited for: write `nonlocal got` in it",
+        "h (prog.py:3) assigns a variable `got` of its own, not the one that is waited for: write `nonlocal got` in it",
     ),
     (
         "got = False\ndef h(token, n): got = True\nasync def main(ep):\n    await ep.attach(h)\n    "
         "await ep.request_short(1 - ep.rank, h, 1)\n    await ep.block_until(lambda: got)",
-        "h (prog.py:2) assigns a got of its own, not the one that is waited for: write `global got` in it",
+        "h (prog.py:2) assigns a variable `got` of its own, not the one that is waited for: write `global got` in it",
     ),
     (EXTENDED + "await x.get(1, 0, bytearray(8))", "x.get takes (dest, offset, nbytes=None, *, out=None)"),
     (
@@ -2044,8 +2044,8 @@ def test_a_handle_that_was_taken_for_the_value_is_told(command, tmp_path, monkey
     outcome = command("run", "prog.py", "--conduit", "loggp")
     assert outcome.status == 0
     assert (
-        "warning from ranks 0-1: a handle of get_nb, made at prog.py:5, never waited for: `await get_nb(...)` gives "
-        "the handle, which is awaited in its turn, `await handle`, or given to wait_all\n"
+        "warning from ranks 0-1: a handle of get_nb, made at prog.py:5, never waited for: `await get_nb(...)` only "
+        "begins it and gives its handle. Write `await handle` too, or give that to wait_all\n"
     ) in outcome.err
 
 

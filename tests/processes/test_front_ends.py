@@ -125,7 +125,7 @@ def test_allocations_of_threads_that_take_the_same_room(shell, what, one, other,
 def test_arguments_of_threads(shell, conduit):
     done = shell.conduit("run", shell.file(UPC), "--conduit", conduit, "--ranks", 2, "--", "operators")
     place = f"{shell.folder}/program.py:15"
-    gave = f"thread 0 gave op='sum' at {place}, but thread 1 op='max' at {place}; give the same on every thread\n"
+    gave = f"at {place} thread 0 gave op='sum', but at {place} thread 1 gave op='max'; give the same on every thread\n"
     assert f"extended.CollectiveMismatch: t.all_reduce: {gave}" in done.err
 
 

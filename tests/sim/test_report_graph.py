@@ -161,3 +161,29 @@ def test_what_only_several_ranks_together_know_is_advised_by_the_layer_that_know
         assert brief(report).count(said) == 1
     assert said not in brief(explain("stall", 0, [ranks[0], record(1, [0]), ranks[2]]))
     assert all("clues" not in rank for rank in json.loads(report.to_json())["ranks"])
+
+
+def test_teams_are_told_apart_whose_ranks_stand_at_one_line():
+    """Ranks 1 and 6 have not come to the barriers of two teams of four."""
+    teams = {0: (0, 1, 2, 3), 1: (4, 5, 6, 7)}
+
+    def of(rank):
+        team, here = rank // 4, rank not in (1, 6)
+        what = f"a barrier of ranks {4 * team}-{4 * team + 3}"
+        part = Participation(f"barriers {team}", teams[team], int(here), {what: 0} if here else {}, True)
+        return record(rank, [], what=what if here else "news", parts=[part])
+
+    lines = brief(explain("deadlock", 0, list(map(of, range(8))))).splitlines()
+    for team, missing in ((0, 1), (1, 6)):
+        told = f"waits for a barrier of ranks {4 * team}-{4 * team + 3}, to which rank {missing} has not come, since "
+        assert sum(told in line for line in lines) == 3
+
+
+def test_of_many_that_have_returned_each_waits():
+    waits = [attrs.evolve(record(rank, []).tasks[0], place=None) for rank in range(7)]
+    records = [
+        attrs.evolve(record(rank, []), stage="its main has returned", running=False, serving=True, tasks=(wait,))
+        for rank, wait in enumerate(waits)
+    ]
+    told = brief(explain("deadlock", 0, records))
+    assert "7 ranks (0-6): the main of each has returned: each waits for a word, since " in told

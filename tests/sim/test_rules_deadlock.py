@@ -343,8 +343,8 @@ def test_D4_what_became_true_without_a_handler_is_reported_as_such(on_loggp):
         _matches(
             caught.value,
             "deadlock at # us: nothing can happen any more: no message is on its way and every rank waits",
-            f"rank 1: {{}}:{line} in main: waits for a predicate (block_until takes what= and ranks= for this report) "
-            "since # us",
+            f"rank 1: {{}}:{line} in main: waits for a predicate (len(shared) is 1; block_until takes what= and "
+            "ranks= for this report) since # us",
             "       which became true without a handler: let a handler or a task of this rank make it true",
             "rank 0: its main has returned: waits for the other ranks to return since # us",
         )

@@ -29,6 +29,7 @@ from conduit.launch.reports.folders import is_between, is_library, is_made, is_o
 from conduit.launch.reports.not_called import compares_methods
 from conduit.launch.reports.nothing_returned import returns_nothing
 from conduit.launch.reports.own_variables import own_variables, shared_variables
+from conduit.launch.reports.predicate_values import never_assigned, values_read
 from conduit.launch.reports.records import (
     COMPUTES,
     OF_TRIO,
@@ -288,7 +289,9 @@ def _of_predicates(own: Sequence[trio.lowlevel.Task], waits: Mapping[int, Wait],
         wait = waits.get(id(task))
         inner = [frame for frame, _ in tasks.frames(task) if _is_program(frame)]
         if wait is not None and wait.kind is Awaited.PREDICATE and inner:
-            found += own_variables(inner[-1])
+            shadowed, advice = own_variables(inner[-1], wait.predicate)
+            found += advice
+            found += never_assigned(inner[-1], wait.predicate, shadowed)
             found += looks_at_time(inner[-1])
             found += returns_nothing(inner[-1])
             known = several.get(id(inner[-1].f_globals))
@@ -399,6 +402,7 @@ def _wait(wait: Wait, *, look: bool) -> WaitRecord:
         tuple(sorted(set(wait.ranks))),
         over=over and error is None,
         raised=raised,
+        values="" if wait.what else values_read(wait.predicate),
     )
 
 

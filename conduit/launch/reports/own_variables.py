@@ -6,27 +6,36 @@ that run in it.
 
 from __future__ import annotations
 
-import ast
 import dis
 import inspect
 from collections import deque
 from collections.abc import Iterator
 from types import CodeType, FrameType, FunctionType
 
-from conduit.core import written
-
 _CONTAINERS = (list, dict, set, bytearray, deque)
 
 
-def own_variables(frame: FrameType) -> list[str]:
-    """Return, for the function of a program that waits for a predicate, what to write in others, for each a line."""
-    code, inner = frame.f_code, _inside(frame.f_code)
-    predicates = [each for each in inner if each.co_name in ("<lambda>", _named(frame))]
-    enclosed = {name for each in predicates for name in each.co_freevars} & {*code.co_cellvars}
-    return [
+def own_variables(frame: FrameType, predicate: object) -> tuple[set[str], list[str]]:
+    """Return which variables functions of a program have for themselves in the place of those that a predicate reads.
+
+    Args:
+        frame: of the function that waits.
+        predicate: what it waits for.
+
+    Returns:
+        their names, and for each function a line about what to write in it.
+    """
+    if type(predicate) is not FunctionType:
+        return set(), []
+    code, inner, read = frame.f_code, _inside(frame.f_code), predicate.__code__
+    enclosed = {*read.co_freevars} & {*code.co_cellvars}
+    names = {name for each in (read, *_all_inside(read)) for name in each.co_names}
+    of_module = (names & frame.f_globals.keys()) - enclosed
+    found = [
         *_assigned(inner, enclosed, "nonlocal"),
-        *_assigned([*inner, *_of_module(frame)], _read(frame) - enclosed, "global"),
+        *_assigned([*inner, *_of_module(frame)], of_module, "global"),
     ]
+    return {name for name, _ in found}, [text for _, text in found]
 
 
 def shared_variables(frame: FrameType) -> list[str]:
@@ -43,14 +52,6 @@ def shared_variables(frame: FrameType) -> list[str]:
         for name in sorted(_read(frame))
         if name in stored or isinstance(frame.f_globals[name], _CONTAINERS)
     ]
-
-
-def _named(frame: FrameType) -> str:
-    """Return the name of the function that the running line gives as a predicate, "" where it names none."""
-    match written.node(frame.f_code, frame.f_lasti):
-        case ast.Await(value=ast.Call(args=[ast.Name(id=name), *_])) | ast.Call(args=[ast.Name(id=name), *_]):
-            return name
-    return ""
 
 
 def _inside(code: CodeType) -> list[CodeType]:
@@ -75,17 +76,16 @@ def _read(frame: FrameType) -> set[str]:
     return {name for each in predicates for name in each.co_names} & frame.f_globals.keys()
 
 
-def _assigned(functions: list[CodeType], names: set[str], word: str) -> Iterator[str]:
+def _assigned(functions: list[CodeType], names: set[str], word: str) -> Iterator[tuple[str, str]]:
     for each in functions:
         if each.co_name.startswith("<"):
             continue  # a comprehension has its variables to itself, and a lambda assigns none
         taken = each.co_argcount + each.co_kwonlyargcount
         for name in each.co_varnames[taken:]:
             if name in names:
-                yield (
-                    f"{each.co_name} ({each.co_filename}:{each.co_firstlineno}) assigns a {name} of its own, not the "
-                    f"one that is waited for: write `{word} {name}` in it"
-                )
+                at = f"{each.co_name} ({each.co_filename}:{each.co_firstlineno})"
+                what = f"assigns a variable `{name}` of its own, not the one that is waited for"
+                yield name, f"{at} {what}: write `{word} {name}` in it"
 
 
 def enclosing(frame: FrameType) -> Iterator[CodeType]:

@@ -83,6 +83,7 @@ class WaitRecord:
         ranks: whom it waits for, sorted, as far as is known.
         over: whether it turned out to be over when it was looked at once more.
         raised: what its predicate raised then, in words, "" for nothing.
+        values: of a wait that is not said in words, what the variables have that its predicate reads; "" for none.
         missing: of what ranks do together, all that have not come, sorted.
         everybody: whether these are what the wait is for, rather than `ranks`.
         late: those of them that it is for in the end, through `ranks` that are in the same call themselves.
@@ -99,6 +100,7 @@ class WaitRecord:
     everybody: bool = False
     late: tuple[int, ...] = ()
     held: tuple[HeldRecord, ...] = ()
+    values: str = ""
 
     @property
     def awaited(self) -> tuple[int, ...]:

@@ -25,7 +25,7 @@ _ADVICE = 8  # lines of what is to be done, which a report that is cut keeps
 _APART = 4  # ranks of one line and kind of wait that are shown one by one
 _STEPS = 5  # of a cycle that are shown
 _OF_EACH = 3  # lines of each of several causes, so that the first five lines name two of them
-_UNNAMED = "a predicate (block_until takes what= and ranks= for this report)"
+_NAMES = "block_until takes what= and ranks= for this report"
 _OVER = {
     "deadlock": "which became true without a handler: let a handler or a task of this rank make it true",
     "interrupted": "",
@@ -170,6 +170,9 @@ class _Text:
         """Return the lines of ranks in one situation: one by one where there are few, else put together."""
         exact = _alike(ranks, self._situation)
         if len(ranks) > _APART and len(exact) > 1:
+            apart = _alike(ranks, _missed)
+            if 1 < len(apart) <= _APART:
+                return [line for group in apart for line in self._bucket(group)]
             return self._merged(ranks)
         lines = []
         for alike in exact:
@@ -218,8 +221,9 @@ class _Text:
         each = [task.wait for _, task in found if task.wait is not None]
         over = next((f", {text}" for wait in each if (text := self._found(wait))), "")
         owners = {rank.rank for rank, _ in found}
+        they = "each waits" if where == _stage(ranks) and len(ranks) > 1 else "waits"
         return (
-            f"{where}: waits for {common(wait.what for wait in each) or _UNNAMED}{_whom_together(each, owners)} "
+            f"{where}: {they} for {common(wait.what for wait in each) or _unnamed(each)}{_whom_together(each, owners)} "
             f"since {self._time(wait.since for wait in each)}{over}"
         )
 
@@ -247,7 +251,7 @@ class _Text:
             # A rank that is in the same call itself may be the next to send; to blame is who has not come to it.
             whom = f", to which {_not_come(wait.missing)}," if wait.missing else _whom(wait.ranks) or _comma(wait.what)
             begun = [each.wait.since for each in tasks if each.wait is not None]
-            lines.append(f"{where}: waits for {wait.what or _UNNAMED}{whom} since {self._time(begun)}")
+            lines.append(f"{where}: waits for {wait.what or _unnamed([wait])}{whom} since {self._time(begun)}")
             if text := self._found(wait):
                 lines.append(f"   {text}")
         if waiting := not_handled([rank], noted=True):
@@ -255,6 +259,13 @@ class _Text:
         elif not rank.may_poll and not any(task.blamed for task in rank.tasks):
             lines.append("does not poll")
         return [*lines, *in_use(rank), *rank.notes]
+
+
+def _unnamed(waits: Sequence[WaitRecord]) -> str:
+    """Return what waits are for that were not told what: the values that their predicates read, if these are alike."""
+    alike = len({pattern(wait.values) for wait in waits}) == 1
+    values = common(wait.values for wait in waits) if alike else ""
+    return f"a predicate ({values}; {_NAMES})" if values else f"a predicate ({_NAMES})"
 
 
 def _at_the_start(task: TaskRecord, wait: WaitRecord) -> TaskRecord:
@@ -268,6 +279,11 @@ def _alike(ranks: Iterable[RankRecord], key: Callable[[RankRecord], tuple[object
     for rank in ranks:
         groups.setdefault(key(rank), []).append(rank)
     return list(groups.values())
+
+
+def _missed(rank: RankRecord) -> tuple[tuple[int, ...], ...]:
+    """Return who has not come to what the tasks of a rank wait in."""
+    return tuple(task.wait.missing for task in rank.tasks if task.wait is not None)
 
 
 def _by_shape(ranks: Iterable[RankRecord]) -> list[list[tuple[RankRecord, TaskRecord]]]:
@@ -331,7 +347,8 @@ def _whom_together(waits: Sequence[WaitRecord], owners: set[int]) -> str:
     """Return whom several ranks wait for, as far as that helps: not where they wait for one another."""
     missing = sorted({rank for wait in waits for rank in wait.missing})
     if missing:
-        return f", to which {_not_come(missing)},"
+        several = len({wait.missing for wait in waits}) > 1
+        return f", to {'each of which some of' if several else 'which'} {_not_come(missing)},"
     awaited = sorted({rank for wait in waits for rank in wait.ranks})
     return "," if not awaited or owners.intersection(awaited) else _whom(awaited)
 

@@ -80,11 +80,24 @@ def crossed(ranks: Sequence[RankRecord]) -> list[str]:
     alike = len({kind for _, kind in found}) == 1
     among = [call.among for call in found.values()]
     apart = alike and "" not in set().union(*among) and not set.intersection(*among)
-    texts = [_in_call(call, apart) for call in list(found.values())[:_MOST]]
-    if len(found) > _MOST:
+    shown = [each for call in found.values() for each in _by_words(call)]
+    if len(shown) > _MOST:
+        shown = list(found.values())
+    texts = [_in_call(call, apart) for call in shown[:_MOST]]
+    if len(shown) > _MOST:
         texts.append("others are elsewhere")
     lines = [f"{('; ' if apart else ', ').join(texts)}: all of them must make the same calls in the same order"]
     return lines + _unequal(ranks) if alike and not apart else lines
+
+
+def _by_words(call: _Call) -> list[_Call]:
+    """Return a call once for each way in which those who are in it call it, as of several teams."""
+    words: dict[str, _Call] = {}
+    for rank, what in zip(call.ranks, call.what, strict=True):
+        one = words.setdefault(what, _Call(call.place, [], [], call.missing, call.among))
+        one.ranks.append(rank)
+        one.what.append(what)
+    return list(words.values())
 
 
 def _among(rank: RankRecord, wait: WaitRecord) -> str:

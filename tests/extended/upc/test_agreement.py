@@ -56,7 +56,7 @@ def test_arguments_that_differ_are_told_to_all_with_their_lines(call, network):
         await t.barrier()
         return re.sub(r"byte \d+", "byte #", re.sub(r"\S*test_agreement\.py:\d+", "FILE", str(caught.value)))
 
-    said = f"{call}: thread 0 gave {first} at FILE, but thread 1 {other} at FILE; give the same on every thread"
+    said = f"{call}: at FILE thread 0 gave {first}, but at FILE thread 1 gave {other}; give the same on every thread"
     assert list(upc.run(main, threads=3, conduit=network).values) == [said] * 3
 
 
@@ -103,7 +103,7 @@ def test_functions_of_one_line_are_the_same_and_others_are_not():
         a, b = await arrays(t)
         add = lambda one, two: one + two  # noqa: E731
         await t.all_reduce((b, 0), a, add)
-        with pytest.raises(CollectiveMismatch, match=r"gave op=<lambda> of line \d+ at .*, but thread 1 op='sum' at "):
+        with pytest.raises(CollectiveMismatch, match=r"gave op=<lambda> of line \d+, but .* thread 1 gave op='sum'; "):
             await t.all_reduce((b, 0), a, "sum" if t.MYTHREAD == 1 else add)
         return int(await b[0])
 
