@@ -151,7 +151,7 @@ def _text(error: CycloptsError) -> tuple[str, str]:
 
 def _after(option: str, error: CycloptsError) -> str:
     """Return the word that stands behind an option, "" where none does."""
-    words = [*(error.root_input_tokens or ()), option, ""]
+    words: list[str] = [*(error.root_input_tokens or ()), option, ""]
     return words[words.index(option) + 1]
 
 
