@@ -134,10 +134,14 @@ class Bounds:
 
     def outside(self, call: str, what: str, start: int, stop: int, owner: int) -> conduit.BadRequest:
         """Return the error for bytes `start` to `stop` (exclusive) that are not all in a rank's segment."""
-        advice = "stay below that, or start the job with a larger segment=" if start >= 0 else "offsets begin at 0"
+        size = self._ep.segment_size(owner)
+        if start < 0:
+            return conduit.BadRequest(
+                f"{call}: {what} begins before the segment of rank {owner}, which has {size} bytes; offsets begin at 0"
+            )
         return conduit.BadRequest(
-            f"{call}: {what} is bytes {shown(start)} to {shown(stop - 1)}, but the segment of rank {owner} has "
-            f"{self._ep.segment_size(owner)} bytes; {advice}"
+            f"{call}: {what} is bytes {shown(start)} to {shown(stop - 1)}, but the segment of rank {owner} has {size} "
+            "bytes; stay below that, or start the job with a larger segment="
         )
 
     def _rank(self, call: str, dest: object) -> int:

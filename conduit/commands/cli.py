@@ -6,6 +6,7 @@ Only the command that is called is imported; `conduit --help` imports all of the
 import os
 import sys
 from collections.abc import Callable, Sequence
+from errno import ENOSPC
 from importlib import import_module
 from importlib.metadata import version
 from typing import Annotated, Any
@@ -74,7 +75,10 @@ def call(arguments: Sequence[str], within: str = "") -> int:
         _drop_output()  # its reader has gone
         return FAILED
     except OSError as exc:
-        terminal.tell(f"conduit {known_as}: {exc if _has_folder() else _NO_FOLDER}")
+        why = (
+            str(exc) if exc.filename is not None or exc.errno != ENOSPC else f"output cannot be written: {exc.strerror}"
+        )
+        terminal.tell(f"conduit {known_as}: {why if _has_folder() else _NO_FOLDER}")
         _drop_output()
         return FAILED
     except KeyboardInterrupt as exc:

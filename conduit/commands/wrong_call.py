@@ -138,6 +138,8 @@ def _text(error: CycloptsError) -> tuple[str, str]:
             option = error.keyword or error.argument.name
             if not option.startswith("-"):
                 return _missing(option, error.argument.field_info.annotation)
+            if (word := _after(option, error)) and re.match(r"-\d", word):  # taken for an option
+                return f"{option} {word} is too small", "it must be at least 0"
             what, _, remedy = _needed(error.argument.field_info.annotation).partition("; ")
             return f"{option} needs {what}", remedy
         case CoercionError() if error.token is not None:
@@ -145,6 +147,12 @@ def _text(error: CycloptsError) -> tuple[str, str]:
             return _value(error, error.token.keyword or positional, error.token.value)
     error.verbose = False
     return str(error).strip().removesuffix("."), ""
+
+
+def _after(option: str, error: CycloptsError) -> str:
+    """Return the word that stands behind an option, "" where none does."""
+    words: list[str] = [*(error.root_input_tokens or ()), option, ""]
+    return words[words.index(option) + 1]
 
 
 def _of_a_conduit(word: str, error: UnknownOptionError) -> tuple[str, str] | None:

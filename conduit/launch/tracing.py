@@ -105,8 +105,13 @@ class _TraceFile:
 
     def __enter__(self) -> _TraceFile:
         self._is_new = not self._path.exists()
-        with self._writing(), open(self._path, "a", encoding="utf-8"):
-            pass
+        try:
+            with open(self._path, "a", encoding="utf-8"):
+                pass
+        except OSError as error:
+            raise BadRequest(
+                f"--trace {self._path} cannot be made: {error.strerror}; name a file in a folder that takes one"
+            ) from error
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *_: object) -> None:

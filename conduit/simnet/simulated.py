@@ -33,7 +33,7 @@ _RETURNS = {
     "allgather_ticks": TICKS,
     "host_statistics": Returns(
         lambda found: isinstance(found, Mapping) and all(map(is_counts, found.values())),
-        "a dict by host of dicts of counts by name",
+        'a dict by host of dicts of counts by name, as {0: {"x_count": 3}}',
     ),
 }
 MAX_RANKS = 1 << 20
@@ -138,7 +138,10 @@ class SimulatedConduit(Conduit):
         return 0
 
     def host_statistics(self) -> Mapping[int, Mapping[str, int]]:
-        """Return by host what its shared parts have done (links, engines, locks); asked once, at the job's end."""
+        """Return by host what its shared parts have done (links, engines, locks), as `{0: {"link_busy": 3}}`.
+
+        Asked once, at the job's end.
+        """
         return {}
 
     @cached_property

@@ -154,6 +154,7 @@ PROGRAM = Program(
     views=(
         View("Times by size", "time", ("RTT(m)", "o_s(m)", "o_r(m)", "g(m)"), "A"),
         View("Parameters of LogGP", "time", ("L", "o_s", "o_r", "g"), "B"),
+        View("G of LogGP, of each byte", "time", ("G",), "B"),
     ),
 )
 

@@ -310,7 +310,10 @@ class HeapCalls:
             way = self._ep.larger_segment(need)
             larger = f", or {way} with segment={need} or more (--segment)" if way else ""
             most = f"{largest} bytes{' as it is' if way else ''}"
-            advice = f"take less{larger}: the network gives a {self.rank_word} at most {most}"
+            other = "" if way else ", or run on a network that has larger segments"
+            advice = (
+                f"take less{larger}{other}: {'the' if way else 'this'} network gives a {self.rank_word} at most {most}"
+            )
         free = "free what is no longer used, or " if left < size else ""
         if "(" in called:
             takes = f"{called} takes {call.number} bytes of every {self.rank_word}'s segment, of whose"

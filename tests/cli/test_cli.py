@@ -200,6 +200,7 @@ def test_version(command):
         (["run", "x.py", "--ranks", "1.5"], "conduit run: --ranks '1.5' is no integer; give a whole number\n"),
         (["run", "x.py", "--seed", ""], "conduit run: --seed '' is no integer; give a whole number\n"),
         (["run", "x.py", "--time-limit", "soon"], "conduit run: --time-limit 'soon' is no time; give seconds as in 1e"),
+        (["run", "x.py", "--time-limit", "-1s"], "conduit run: --time-limit -1s is too small; it must be at least 0\n"),
         (["run", "x.py", "--time-limit", "1xs"], "conduit run: --time-limit '1xs' is no time; give seconds as in 1e"),
         (["testam", "--local", "near"], "conduit testam: --local cannot be 'near'; choose in or out\n"),
         (["testam", "--ranks", "2", "--ranks", "3"], "conduit testam: --ranks is given twice; give it once\n"),
@@ -381,7 +382,7 @@ def test_output_that_cannot_be_written_is_said_without_a_traceback(command, inst
         raise OSError(28, "No space left on device")
 
     install(COMMANDS, "full", full)
-    assert command("full") == (1, "", "conduit full: [Errno 28] No space left on device\n")
+    assert command("full") == (1, "", "conduit full: output cannot be written: No space left on device\n")
 
 
 def test_too_little_memory_is_said_without_a_traceback(command, install):

@@ -218,14 +218,23 @@ def test_a_sweep_is_drawn_by_size_and_over_the_option():
     assert [(curve.x, curve.y) for curve in over.panels[1].curves] == [((1, 2, 4), (2, 4, 8))] * 2
 
 
-def test_a_sweep_says_for_how_many_sizes_there_are_panels():
+@pytest.mark.parametrize(
+    ("sizes", "told", "shown"),
+    [(4, "", [8, 16, 32, 64]), (5, ", for 4 of 5 sizes", [8, 16, 32, 128]), (2, "", [8, 16])],
+)
+def test_a_sweep_says_for_how_many_sizes_there_are_panels(sizes, told, shown):
     swept = [
-        of(conduit=f"sci:slots={v}", swept=("slots", v, "sci"), trip_8=1.0, trip_16=1.0, trip_32=1.0, trip_64=2.0)
+        of(conduit=f"sci:slots={v}", swept=("slots", v, "sci"), **{f"trip_{8 << n}": 1.0 for n in range(sizes)})
         for v in ("1", "2")
     ]
     over = pictures(swept)[-1]
-    assert over.title == "testam: trip: time, over slots, for 3 of 4 sizes"
-    assert [panel.title for panel in over.panels] == ["8 bytes", "32 bytes", "64 bytes"]
+    assert over.title == f"testam: trip: time, over slots{told}"
+    assert [panel.title for panel in over.panels] == [f"{each} bytes" for each in shown]
+
+
+def test_values_of_a_sweep_ascend_where_they_are_numbers():
+    swept = [of(conduit=f"sci:slots={v}", swept=("slots", v, "sci"), trip_8=1.0) for v in ("2", "16", "8")]
+    assert pictures(swept)[0].groups == ("slots=2", "slots=8", "slots=16")
 
 
 def test_a_sweep_of_what_is_no_number():

@@ -282,6 +282,27 @@ def test_a_print_for_which_there_is_no_room_is_the_programs_line(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no file that takes nothing")
+def test_a_command_for_whose_output_there_is_no_room_says_so():
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "conduit", "list"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120
+        )
+    assert ended.stderr == "conduit list: output cannot be written: No space left on device\n"
+    assert ended.returncode == 1
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="there is no folder in which root makes no file")
+def test_a_trace_that_cannot_be_made_is_refused_before_the_job(command, tmp_path):
+    (tmp_path / "prog.py").write_text("async def main(ep): print('ran')\n")
+    assert command("run", str(tmp_path / "prog.py"), "--trace", "/proc/x.json") == (
+        2,
+        "",
+        "conduit run: --trace /proc/x.json cannot be made: No such file or directory; name a file in a folder that "
+        "takes one\n",
+    )
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no file that takes nothing")
 def test_a_trace_for_which_there_is_no_room_is_no_failure_of_the_program(tmp_path):
     (tmp_path / "prog.py").write_text("async def main(ep):\n    for _ in range(999): await ep.compute(1e-6)\n")
     ended = subprocess.run(

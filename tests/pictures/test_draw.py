@@ -11,7 +11,18 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 
 from conduit import ConduitError
-from conduit.seeing.pictures import AxisMark, BarPanel, Curve, LinePanel, Picture, check_drawing, draw, draw_svg, looks
+from conduit.seeing.pictures import (
+    AxisMark,
+    BarPanel,
+    Curve,
+    LinePanel,
+    MatrixPanel,
+    Picture,
+    check_drawing,
+    draw,
+    draw_svg,
+    looks,
+)
 from conduit.seeing.pictures.apart import shifts
 from conduit.seeing.pictures.draw import figure
 from conduit.seeing.pictures.looks import letter, stretch
@@ -248,11 +259,42 @@ def test_bars_of_bounds_and_of_what_is_unknown_say_so():
     with figure(attrs.evolve(PICTURE, panels=(attrs.evolve(BARS, bounds=bounds),))) as drawn:
         (axes,) = drawn.axes
         texts = {text.get_text(): text.xy for text in axes.texts}
-        assert list(texts) == ["≤ 1", "2.5", "3", "unknown"]
+        assert list(texts) == ["≤ 1", "3", "2.5", "unknown"]
         x, y = texts["unknown"]
         bottom, top = axes.get_ylim()
         assert x == 0
         assert top < y < bottom
+
+
+def test_bars_of_one_name_stand_about_it_however_many_there_are():
+    panel = BarPanel(x_label="count", names=("one", "both"), values=((None, 2.0), (1.0, 2.0)))
+    with figure(attrs.evolve(PICTURE, panels=(panel,), styles=(), marks=())) as drawn:
+        middles = [bar.get_y() + bar.get_height() / 2 for bar in drawn.axes[0].patches]
+    assert middles == pytest.approx([0, 0.8, 1.2])
+
+
+def test_bars_of_several_runs_say_which_figure_is_which():
+    spread = (((1.0, 2.0), (2.5, 2.5)), ((2.0, 9000.0), None))
+    with figure(attrs.evolve(PICTURE, panels=(attrs.evolve(BARS, spread=spread),), styles=(), marks=())) as drawn:
+        assert [text.get_text() for text in drawn.axes[0].texts] == ["1 (1 to 2)", "3 (2 to 9,000)", "2.5"]
+
+
+def test_the_axis_of_bars_writes_numbers_as_the_bars_do():
+    panel = BarPanel(x_label="bytes", names=("one",), values=((131072.0,),))
+    with figure(attrs.evolve(PICTURE, panels=(panel,), groups=("it",), styles=(), marks=())) as drawn:
+        drawn.canvas.draw()
+        labels = [label.get_text() for label in drawn.axes[0].get_xticklabels()]
+        assert [text.get_text() for text in drawn.axes[0].texts] == ["131,072"]
+    assert labels[:3] == ["0", "30,000", "60,000"]
+
+
+@pytest.mark.parametrize(("unit", "texts"), [(1000, ["1.02k", "1.02k", "1.05M"]), (1024, ["1023", "1K", "1M"])])
+def test_bytes_in_a_matrix_are_in_powers_of_two(unit, texts):
+    panel = MatrixPanel(
+        title="it", x_label="to", y_label="from", values=((0.0, 1023.0), (1024.0, float(1 << 20))), unit=unit
+    )
+    with figure(attrs.evolve(PICTURE, panels=(panel,), groups=(), styles=(), marks=())) as drawn:
+        assert [text.get_text() for text in drawn.axes[0].texts] == texts
 
 
 def test_letters_of_marks():

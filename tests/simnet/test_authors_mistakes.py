@@ -244,7 +244,7 @@ def test_what_a_network_says_of_itself_and_is_not_that(name, found, write):
     [
         (Loggp, "start_ticks", 1.5e6, "an int of picoseconds, 0 or more"),
         (Loggp, "allgather_ticks", -5, "an int of picoseconds, 0 or more"),
-        (Loggp, "host_statistics", 7, "a dict by host of dicts of counts by name"),
+        (Loggp, "host_statistics", 7, 'a dict by host of dicts of counts by name, as {0: {"x_count": 3}}'),
         (LoggpTransport, "statistics", [5], "a dict of counts by name"),
     ],
 )

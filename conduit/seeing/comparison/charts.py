@@ -85,7 +85,8 @@ def _plain(program: str, view: _View, results: Sequence[BenchmarkResult]) -> lis
     groups = tuple(result.label for result in results)
     if not any(row.nbytes for rows in found for each in rows for row in each):
         names = tuple(view.operations[index] for index in chosen)
-        return [_bars(program, view, names, groups, [[rows[index] for index in chosen] for rows in found])]
+        chosen_rows = [[rows[index] for index in chosen] for rows in found]
+        return [_bars(program, view, _unit(view, results), names, groups, chosen_rows)]
     curves = [
         curve
         for group, rows in enumerate(found)
@@ -128,11 +129,16 @@ def _curve(name: str, rows: Iterable[Row], group: int, style: int) -> list[Curve
 
 
 def _bars(
-    program: str, view: _View, names: tuple[str, ...], groups: tuple[str, ...], found: Sequence[Sequence[Sequence[Row]]]
+    program: str,
+    view: _View,
+    unit: str,
+    names: tuple[str, ...],
+    groups: tuple[str, ...],
+    found: Sequence[Sequence[Sequence[Row]]],
 ) -> Picture:
     rows = [[each[0] if each else None for each in per_group] for per_group in found]
     panel = BarPanel(
-        x_label=_UNITS[view.quantity],
+        x_label=unit,
         names=names,
         values=tuple(tuple(None if row is None else quantity(view.quantity, row) for row in each) for each in rows),
         spread=tuple(tuple(None if row is None else _spread(view.quantity, row) for row in each) for each in rows),
@@ -185,7 +191,7 @@ class _Swept(NamedTuple):
     Attributes:
         option: which.
         bases: the specs without it.
-        values: of the option, in the order given.
+        values: of the option, ascending where they are numbers, else in the order given.
         found: result by spec and value.
     """
 
@@ -209,9 +215,9 @@ def _swept(program: str, view: _View, results: Sequence[BenchmarkResult]) -> lis
     made: list[Picture] = []
     for option in dict.fromkeys(result.swept[0] for result in results if result.swept is not None):
         found = {(told[2], told[1]): each for each in results for told in [each.swept] if told and told[0] == option}
-        sweep = _Swept(
-            option, tuple(dict.fromkeys(base for base, _ in found)), tuple(dict.fromkeys(v for _, v in found)), found
-        )
+        places, _ = _places(tuple(dict.fromkeys(value for _, value in found)))
+        values = tuple(sorted(places, key=places.__getitem__))
+        sweep = _Swept(option, tuple(dict.fromkeys(base for base, _ in found)), values, found)
         if any(row.nbytes for each in found.values() for name in view.operations for row in _rows(each, name)):
             made += _by_size(program, view, sweep)
         made += _by_value(program, view, sweep)
@@ -246,12 +252,13 @@ def _by_size(program: str, view: _View, sweep: _Swept) -> list[Picture]:
 
 
 def _by_value(program: str, view: _View, sweep: _Swept) -> list[Picture]:
-    """Return the picture over the values of an option, with a panel for the smallest, a middle and the largest size."""
+    """Return the picture over the values of an option, with panels for at most four sizes from least to largest."""
     places, scale = _places(sweep.values)
     styles = sweep.measured(view.operations)
     unit = _unit(view, list(sweep.found.values()))
     sizes = sorted({row.nbytes for result in sweep.found.values() for name in styles for row in _rows(result, name)})
-    shown = sorted({sizes[0], sizes[len(sizes) // 2], sizes[-1]}) if sizes else []
+    last = len(sizes) - 1
+    shown = sorted({sizes[last * part // 3] for part in range(4)}) if last > 3 else sizes  # as many as two rows hold
     left_out = f", for {len(shown)} of {len(sizes)} sizes" if len(shown) < len(sizes) else ""
     panels: list[LinePanel] = []
     for nbytes in shown:

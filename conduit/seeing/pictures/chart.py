@@ -123,12 +123,14 @@ class MatrixPanel:
         x_label: of the columns.
         y_label: of the rows.
         values: row by row.
+        unit: 1000, or 1024 where K stands for 2**10.
     """
 
     title: str = ""
     x_label: str
     y_label: str
     values: tuple[tuple[float, ...], ...]
+    unit: Literal[1000, 1024] = 1000
 
 
 Panel: TypeAlias = LinePanel | BarPanel | StripPanel | MatrixPanel

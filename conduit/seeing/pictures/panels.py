@@ -181,30 +181,46 @@ def _draw_marks(axes: Axes, marks: tuple[AxisMark, ...]) -> int:
 
 def draw_bars(axes: Axes, panel: BarPanel, title: str) -> None:
     """Draw bars with their figures."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
     axes.set_title(title, loc="left")
-    groups = len(panel.values)
-    thick = 0.8 / max(groups, 1)
-    for group, values in enumerate(panel.values):
-        spread = panel.spread[group] if panel.spread else (None,) * len(values)
-        bounds = panel.bounds[group] if panel.bounds else ("",) * len(values)
-        for row, (value, ends, bound) in enumerate(zip(values, spread, bounds, strict=True)):
-            place = row - 0.4 + thick * (group + 0.5)
+    thick = 0.8 / max(len(panel.values), 1)
+    for row in range(len(panel.names)):
+        bars = [(group, *_bar_of(panel, group, row)) for group in range(len(panel.values))]
+        there = [each for each in bars if each[1] is not None or each[3]]
+        for number, (group, value, ends, bound) in enumerate(there):
+            place = row + thick * (number - (len(there) - 1) / 2)  # about the name, however many there are
+            axes.barh(place, value or 0.0, thick * 0.92, **bar(group))  # without a value there is room for its text
             if value is None:
-                if bound:
-                    axes.barh(place, 0.0, thick * 0.92, **bar(group))  # so that there is room for it
-                    _beside(axes, bound, 0.0, place)
+                _beside(axes, bound, 0.0, place)
                 continue
-            axes.barh(place, value, thick * 0.92, **bar(group))
+            text = _figure(value)
             if ends is not None:
                 axes.errorbar(value, place, xerr=([value - ends[0]], [ends[1] - value]), color="black", capsize=2.5)
-            text = _number(value) if value >= 1000 else f"{value:.4g}"
+                low, high = map(_figure, ends)
+                text += f" ({low} to {high})" if low != high else ""
             _beside(axes, f"≤ {text}" if bound else text, max(value, ends[1] if ends else value), place)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _number(value)))
     axes.set_yticks(range(len(panel.names)), [textwrap.fill(name, 34) for name in panel.names])
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
-    axes.margins(x=0.2)
+    axes.margins(x=0.5 if panel.spread and any(ends for row in panel.spread for ends in row) else 0.2)
     axes.set_xlim(left=0, right=None if any(value for row in panel.values for value in row) else 1)
     axes.set_xlabel(panel.x_label)
+
+
+def _bar_of(panel: BarPanel, group: int, row: int) -> tuple[float | None, tuple[float, float] | None, str]:
+    """Return value, spread and bound of one bar."""
+    return (
+        panel.values[group][row],
+        panel.spread[group][row] if panel.spread else None,
+        panel.bounds[group][row] if panel.bounds else "",
+    )
+
+
+def _figure(value: float) -> str:
+    return _number(value) if value >= 1000 else f"{value:.4g}"
 
 
 def _beside(axes: Axes, text: str, end: float, place: float) -> None:
@@ -257,7 +273,7 @@ def draw_matrix(axes: Axes, panel: MatrixPanel, title: str) -> None:
             for x, value in enumerate(row):
                 if value:
                     shade = "white" if value > most / 2 else "black"
-                    axes.text(x, y, _short(value), ha="center", va="center", fontsize=letters, color=shade)
+                    axes.text(x, y, _short(value, panel.unit), ha="center", va="center", fontsize=letters, color=shade)
     step = max(1, -(-len(panel.values) // _NUMBERS))
     axes.set_xticks(range(0, len(panel.values), step))
     axes.set_yticks(range(0, len(panel.values), step))
@@ -265,8 +281,13 @@ def draw_matrix(axes: Axes, panel: MatrixPanel, title: str) -> None:
     axes.set_ylabel(panel.y_label)
 
 
-def _short(value: float) -> str:
-    for power, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if value >= power:
-            return f"{value / power:.3g}{suffix}"
-    return f"{value:.3g}"
+def _short(value: float, unit: int) -> str:
+    """Write a number in three digits and a letter for a power of the unit, 1000 or 1024."""
+    for power, suffix in ((3, "G"), (2, "M"), (1, "k" if unit == 1000 else "K")):
+        if value >= unit**power:
+            return f"{_digits(value / unit**power)}{suffix}"
+    return _digits(value)
+
+
+def _digits(value: float) -> str:
+    return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"

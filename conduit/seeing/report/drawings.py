@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import Literal
 
 import attrs
 import numpy as np
@@ -96,12 +97,16 @@ def _row(recording: ReportRecording, rank: int, since: int, until: int) -> tuple
 def _matrix(found: Profile) -> Picture:
     ranks = range(found.ranks)
     what = "messages and native operations" if found.native or found.signals else "messages"
+    shown: tuple[tuple[str, Mapping[tuple[int, int], int], Literal[1000, 1024]], ...] = (
+        (what, found.messages, 1000),
+        ("bytes of payload (K = 2**10)", found.nbytes, 1024),
+    )
     panels = tuple(
         MatrixPanel(
-            title=title, x_label="to rank", y_label="from rank",
+            title=title, x_label="to rank", y_label="from rank", unit=unit,
             values=tuple(tuple(float(counted[one, other]) for other in ranks) for one in ranks),
         )
-        for title, counted in ((what, found.messages), ("bytes of payload", found.nbytes))
+        for title, counted, unit in shown
     )  # fmt: skip
     return Picture(name="matrix", title="Who sends to whom", panels=panels)
 

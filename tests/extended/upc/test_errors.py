@@ -191,9 +191,27 @@ def test_a_collective_that_a_thread_skips_names_it_and_the_lines_of_the_others()
             "take less, or use sci:patched=yes with segment=8000064 or more (--segment): the network gives a thread at "
             "most 2097152 bytes as it is",
         ),
-        ("sci", 1 << 20, 10**9, "take less: the network gives a thread at most 2097152 bytes"),
-        ("sci:patched=yes", 1 << 20, 10**9, "take less: the network gives a thread at most 1073741824 bytes"),
-        ("sunfire", 1 << 20, 10**12, "take less: the network gives a thread at most 17179869184 bytes"),
+        (
+            "sci",
+            1 << 20,
+            10**9,
+            "take less, or run on a network that has larger segments: this network gives a thread "
+            "at most 2097152 bytes",
+        ),
+        (
+            "sci:patched=yes",
+            1 << 20,
+            10**9,
+            "take less, or run on a network that has larger segments: this network gives a thread "
+            "at most 1073741824 bytes",
+        ),
+        (
+            "sunfire",
+            1 << 20,
+            10**12,
+            "take less, or run on a network that has larger segments: this network gives a thread "
+            "at most 17179869184 bytes",
+        ),
     ],
 )
 def test_advice_on_too_little_room_knows_how_large_a_segment_can_be(network, segment, size, advice):
