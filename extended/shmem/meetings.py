@@ -12,11 +12,11 @@ from extended.program_lines import program_line
 if TYPE_CHECKING:
     from extended import Team
 
-_begun: WeakKeyDictionary[Team, Call] = WeakKeyDictionary()
+_begun: WeakKeyDictionary[Team, CancelledCall] = WeakKeyDictionary()
 """The calls that were cancelled as they waited in a team's barrier: this PE has come to it, and the others know."""
 
 
-class Call(NamedTuple):
+class CancelledCall(NamedTuple):
     """A call that was cancelled.
 
     Attributes:
@@ -44,7 +44,7 @@ async def meet(team: Team, call: str) -> None:
     try:
         await team.barrier(called=call)
     except trio.Cancelled:
-        _begun[team] = Call(call, _here(call))
+        _begun[team] = CancelledCall(call, _here(call))
         raise
 
 
