@@ -45,6 +45,7 @@ MAX_LONG = 1 << 30
 _WAKE = 3 << 20  # as the core logs it
 _SENDS = 256  # of a rank that are known
 _LINES = 3  # that one line of a warning names
+_TAGS = 8  # of one sender that are told one by one
 _BEGINNING = ("Isend", "Issend", "Irsend")  # whose sends may go on when the program is over
 _READY = ("Rsend", "Irsend", "Rsend_init")
 _STEPS = 10  # of the library in one pass, as messages
@@ -428,7 +429,7 @@ def _unexpected(port: SimulatedMpiPort, but: Container[tuple[int, int]] = ()) ->
         kind = origin, peer_in_words(source, origin), name
         kinds.setdefault(kind, []).append((tag, count, [place for place, _ in sends]))
     for (_, who, name), found in kinds.items():
-        if len(found) <= _LINES:
+        if len(found) <= _TAGS:
             for tag, count, places in found:
                 yield count, f"{many(count, 'message')} from {who}, tag {tag}, on {name}{_sent(places, count)}"
         else:

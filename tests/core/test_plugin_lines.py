@@ -83,7 +83,7 @@ def test_a_program_in_the_package_of_a_plug_in_is_shown_with_its_lines(shown):
 @pytest.mark.slow
 def test_a_layer_of_a_plug_in_is_left_out(shown):
     assert shown("-m", "myring.prog", "stuck", entry_points=LAYER)[-1] == (
-        "ranks 0-1, each: myring/prog.py:12 in stuck: waits for x since 7.001 us"
+        "ranks 0-1, each: myring/prog.py:12 in stuck: waits for x in helper.never since 7.001 us"
     )
 
 

@@ -129,8 +129,8 @@ def test_the_report_of_a_wait_for_several_says_what_they_are_to_be():
 
     with pytest.raises(conduit.Deadlock) as found:
         run(main)
-    assert "waits for pe.wait_until_all: elements >= 2, which are 0, 0, 0 now since" in str(found.value)
-    assert "pe.wait_until_any_vector: elements == those given, which are 0, 0, 0 now since" in str(found.value)
+    assert "waits for pe.wait_until_all: elements >= 2, which are 0, 0, 0 now, since" in str(found.value)
+    assert "pe.wait_until_any_vector: elements == those given, which are 0, 0, 0 now, since" in str(found.value)
 
 
 @pytest.mark.parametrize(
