@@ -246,7 +246,10 @@ def test_nothing_is_recorded_outside(tmp_path, capsys):
 
 def test_a_file_that_cannot_be_written_is_told(tmp_path):
     with (
-        pytest.raises(ConduitError, match=r"--trace .* cannot be made: No such file or directory; name a file in a folder that takes one"),
+        pytest.raises(
+            ConduitError,
+            match=r"--trace .* cannot be made: No such file or directory; name a file in a folder that takes one",
+        ),
         tracing(tmp_path / "no" / "trace.json"),
     ):
         conduit.run(everything, conduit="loggp")
