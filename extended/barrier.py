@@ -37,7 +37,7 @@ from extended.barrier_words import WORD, BarrierWords, Edge, packed, parts_of
 from extended.kary_tree import children_of, parent_of
 from extended.missing import Missing
 from extended.outgoing import RequestQueue
-from extended.program_lines import lines_in, program_line
+from extended.program_lines import line_here, lines_in
 from extended.reporting import RANK, team_name
 
 if TYPE_CHECKING:
@@ -295,7 +295,7 @@ class Barrier:
         phase = self.phases[self._parity]
         word = self._barriers.rank_word
         if others := lines_in(self, self._ep):
-            here = "{}:{}".format(*program_line())
+            here = line_here()
             team = ", or give each task a team of its own, by split" if word == RANK else ""
             raise conduit.BadRequest(
                 f"{call}: this {word} is in a barrier{self._name()} already, in another task, at {others[0]}, and "
@@ -336,7 +336,7 @@ class Barrier:
                     ranks=missing,
                 )
         except trio.Cancelled:
-            self._cancelled_at = " at {}:{}".format(*program_line())
+            self._cancelled_at = f" at {line_here()}"
             raise
         finally:
             self._waiting = False

@@ -37,6 +37,11 @@ def program_line() -> SourceLine:
     return _started_at() if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
+def line_here() -> str:
+    """Return the program's line that is running as text, FILE:LINE; see `program_line`."""
+    return "{}:{}".format(*program_line())
+
+
 def _started_at() -> SourceLine:
     with suppress(conduit.ConduitError, RuntimeError):  # in no task, or in none of a rank
         file, _, line = conduit.current().started_at(trio.lowlevel.current_task()).rpartition(":")

@@ -20,7 +20,7 @@ from extended.collectives.send_queue import SendQueue
 from extended.collectives.signature import CollectiveMismatch, Signature, described, sign, with_name
 from extended.collectives.team_calls import Broken, TeamCalls, TeamTable
 from extended.missing import Missing
-from extended.program_lines import line_word, program_line
+from extended.program_lines import line_here, line_word, program_line
 from extended.reporting import team_name
 
 if TYPE_CHECKING:
@@ -317,7 +317,7 @@ class CollectiveEngine:
 
     def _cancelled(self, team_calls: TeamCalls, sequence: int, text: str, *, last: int) -> None:
         advice = "keep timeouts away from blocking collectives (a wait for the handle of an _nb call can be cancelled)"
-        here = "{}:{}".format(*program_line())
+        here = line_here()
         what = f"its collective call {sequence + 1}, {text}, was cancelled"
         self._break(team_calls, last, what, f"use another team, and {advice}", here)
 
@@ -329,7 +329,7 @@ class CollectiveEngine:
         if team_calls.is_broken():  # that was what was cancelled, or is the error
             return
         if error is None:
-            here = "{}:{}".format(*program_line())
+            here = line_here()
             advice = f"do not cancel calls that all {team_calls.rank_word}s make together"
             self._break(team_calls, team_calls.next - 1, f"{text} was cancelled", advice, here)
         else:

@@ -28,7 +28,7 @@ from extended.heap.map import HeapMap
 from extended.kary_tree import children_of, parent_of
 from extended.missing import Missing
 from extended.outgoing import RequestQueue
-from extended.program_lines import program_line
+from extended.program_lines import line_here
 from extended.reporting import RANK
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ class HeapCalls:
             )
         self._busy, self._given, self._answer = True, True, None
         mine = HeapCall(self._ep.rank, kind, number, align, crc32(alike.encode()) & _ALIKE_MASK)
-        said = "{} at {}:{}".format(called if "(" in called else mine, *program_line())
+        said = f"{called if '(' in called else mine} at {line_here()}"
         self._called.pop(self._number - 2, None)  # others have heard of it
         self._called[self._number] = said
         self._waits[name] = self._number

@@ -11,7 +11,7 @@ import conduit
 import extended
 from conduit.words import many
 from extended.front_ends import public
-from extended.program_lines import program_line
+from extended.program_lines import line_here
 from extended.shmem.heap import ShmemAllocation
 from extended.shmem.transfers import SIGNAL_TYPE, Base
 
@@ -63,7 +63,7 @@ class ShmemLocks(Base, ShmemAllocation):
     async def _new_lock(self, call: str) -> Any:
         made = await self._array(call, 1, _LOCK_TYPE, "C", None, 0)
         block, _ = self._blocks.symmetric(call, "lock", made)
-        block.made = "{} at {}:{}".format(call, *program_line())
+        block.made = f"{call} at {line_here()}"
         return made
 
     @public("pe")

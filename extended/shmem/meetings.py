@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 import trio
 
-from extended.program_lines import program_line
+from extended.program_lines import line_here
 
 if TYPE_CHECKING:
     from extended import Team
@@ -49,4 +49,4 @@ async def meet(team: Team, call: str) -> None:
 
 
 def _here(call: str) -> str:
-    return "{} at {}:{}".format(call, *program_line())
+    return f"{call} at {line_here()}"

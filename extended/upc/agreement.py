@@ -16,7 +16,7 @@ from zlib import crc32
 import numpy as np
 
 from extended import BarrierMismatch, CollectiveMismatch
-from extended.program_lines import program_line
+from extended.program_lines import line_here
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,7 +59,7 @@ async def agree(runtime: Runtime, call: str, arguments: Mapping[str, Argument]) 
         await runtime.x.meet(crc32(repr(given).encode()), call)
     except BarrierMismatch:
         own = {name: (each.identity, each.said[:_SHOWN]) for name, each in arguments.items()}
-        rows = await _told_by_all(runtime, call, json.dumps([call, "{}:{}".format(*program_line()), own]))
+        rows = await _told_by_all(runtime, call, json.dumps([call, line_here(), own]))
         raise CollectiveMismatch(f"{call}: {_difference(rows)}") from None
 
 
@@ -71,7 +71,7 @@ async def two_that_differ(runtime: Runtime, call: str, made: str) -> str:
         call: as ``t.all_alloc``.
         made: the same with its arguments, as this thread has made it.
     """
-    rows = await _told_by_all(runtime, call, json.dumps([made, "{}:{}".format(*program_line())]))
+    rows = await _told_by_all(runtime, call, json.dumps([made, line_here()]))
     try:
         calls = [json.loads(row) for row in rows]
     except ValueError:  # one was cut off

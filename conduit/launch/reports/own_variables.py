@@ -27,9 +27,9 @@ def own_variables(frame: FrameType, predicate: object) -> tuple[set[str], list[s
     """
     if type(predicate) is not FunctionType:
         return set(), []
-    code, inner, read = frame.f_code, _inside(frame.f_code), predicate.__code__
+    code, inner, read = frame.f_code, inside(frame.f_code), predicate.__code__
     enclosed = {*read.co_freevars} & {*code.co_cellvars}
-    names = {name for each in (read, *_all_inside(read)) for name in each.co_names}
+    names = {name for each in (read, *all_inside(read)) for name in each.co_names}
     of_module = (names & frame.f_globals.keys()) - enclosed
     found = [
         *_assigned(inner, enclosed, "nonlocal"),
@@ -44,7 +44,7 @@ def shared_variables(frame: FrameType) -> list[str]:
     Args:
         frame: of the function, whose module other ranks run in too.
     """
-    functions = [deep for each in _of_module(frame) for deep in (each, *_all_inside(each))]
+    functions = [deep for each in _of_module(frame) for deep in (each, *all_inside(each))]
     stored = {step.argval for each in functions for step in dis.get_instructions(each) if step.opname == "STORE_GLOBAL"}
     return [
         f"{name} is a variable of the module, one for all ranks that run in it: give each rank its own, in "
@@ -54,14 +54,16 @@ def shared_variables(frame: FrameType) -> list[str]:
     ]
 
 
-def _inside(code: CodeType) -> list[CodeType]:
+def inside(code: CodeType) -> list[CodeType]:
+    """Return the functions that stand in another one."""
     return [each for each in code.co_consts if isinstance(each, CodeType)]
 
 
-def _all_inside(code: CodeType) -> Iterator[CodeType]:
-    for each in _inside(code):
+def all_inside(code: CodeType) -> Iterator[CodeType]:
+    """Yield them and those that stand in them in turn."""
+    for each in inside(code):
         yield each
-        yield from _all_inside(each)
+        yield from all_inside(each)
 
 
 def _of_module(frame: FrameType) -> list[CodeType]:
@@ -72,7 +74,7 @@ def _of_module(frame: FrameType) -> list[CodeType]:
 
 def _read(frame: FrameType) -> set[str]:
     """Return the variables of the module that the lambdas of a function read."""
-    predicates = [each for each in _inside(frame.f_code) if each.co_name == "<lambda>"]
+    predicates = [each for each in inside(frame.f_code) if each.co_name == "<lambda>"]
     return {name for each in predicates for name in each.co_names} & frame.f_globals.keys()
 
 

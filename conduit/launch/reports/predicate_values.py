@@ -10,6 +10,7 @@ from types import CodeType, FrameType, FunctionType
 
 from conduit.core import written
 from conduit.launch.reports.folders import is_own
+from conduit.launch.reports.own_variables import all_inside, inside
 
 _MOST = 4  # variables that are shown
 _LONGEST = 24  # characters of a text that is shown
@@ -43,13 +44,13 @@ def never_assigned(frame: FrameType, predicate: object, but: set[str]) -> list[s
         but: variables of which something else is said.
     """
     function = _of_program(predicate)
-    if function is None or _inside(function.__code__):
+    if function is None or inside(function.__code__):
         return []
     own: dict[str, None] = {}
     for name, value, _ in _reads(function):
         of_frame = name in function.__code__.co_freevars
         if of_frame and name in frame.f_code.co_cellvars and name not in but and type(value) in (*_PLAIN, str):
-            if any(_assigns(each, name) for each in _inside(frame.f_code)):
+            if any(_assigns(each, name) for each in inside(frame.f_code)):
                 return []
             own[name] = None
         elif of_frame or not _is_constant(frame, name, value):
@@ -125,26 +126,16 @@ def _is_constant(frame: FrameType, name: str, value: object) -> bool:
     """Say whether a variable of the module is a plain one that no function of it assigns."""
     if type(value) not in (*_PLAIN, str):
         return False
-    functions = [each for each in frame.f_globals.values() if isinstance(each, FunctionType)]
-    return not any(_stores(deep, name, "STORE_GLOBAL") for each in functions for deep in _all(each.__code__))
+    functions = [each.__code__ for each in frame.f_globals.values() if isinstance(each, FunctionType)]
+    return not any(_stores(deep, name, "STORE_GLOBAL") for each in functions for deep in (each, *all_inside(each)))
 
 
 def _assigns(code: CodeType, name: str) -> bool:
     """Say whether a function, or one in it, assigns a variable of a function around it."""
     return name in code.co_freevars and (
-        _stores(code, name, "STORE_DEREF") or any(_assigns(each, name) for each in _inside(code))
+        _stores(code, name, "STORE_DEREF") or any(_assigns(each, name) for each in inside(code))
     )
 
 
 def _stores(code: CodeType, name: str, step: str) -> bool:
     return any(each.opname == step and each.argval == name for each in dis.get_instructions(code))
-
-
-def _inside(code: CodeType) -> list[CodeType]:
-    return [each for each in code.co_consts if isinstance(each, CodeType)]
-
-
-def _all(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for each in _inside(code):
-        yield from _all(each)

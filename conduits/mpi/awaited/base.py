@@ -263,17 +263,14 @@ class CommBase:
 
     def _sends(self, call: str, dest: int, tag: int) -> str:
         plain = self.plain
-        who = f"rank {dest}" if dest < 0 or plain.group[dest] == dest else peer_in_words(dest, plain.group[dest])
+        who = peer_in_words(dest, plain.group[dest] if dest >= 0 else dest)
         return f"MPI {call} to {who}, tag {tag}, on {plain.name}"
 
     def _receives(self, call: str, source: int, tag: int) -> str:
         plain = self.plain
+        who = peer_in_words(source, plain.group[source] if source >= 0 else source)
         if source == ANY_SOURCE:
             who = "any rank"
-        elif source < 0 or plain.group[source] == source:
-            who = f"rank {source}"
-        else:
-            who = peer_in_words(source, plain.group[source])
         which = "any tag" if tag == ANY_TAG else f"tag {tag}"
         return f"MPI {call} from {who}, {which}, on {plain.name}"
 
