@@ -17,7 +17,7 @@ carry up to twice its rate, but by the last tail never more than its rate allows
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import accumulate, chain
 from operator import attrgetter
@@ -26,13 +26,10 @@ from typing import ClassVar, NamedTuple, TypeAlias
 from conduit.sim.kernel import FOREVER, Kernel
 from conduit.sim.units import PS_PER_S, check_rate, check_ticks, seconds
 
-_RATE, _ROUTES = attrgetter("bytes_per_s"), attrgetter("_routes")
+_RATE, _ROUTES, _LINKS = attrgetter("bytes_per_s"), attrgetter("_routes"), attrgetter("links")
 
 _FEW = 200
 """Links of routes that have carried as much, below which a loop counts them sooner than a step of Python's does."""
-_MANY = 256
-"""Links in a list from which on they are counted, many at once."""
-
 Hop: TypeAlias = "tuple[Link, int]"
 """A link and the delay in picoseconds from its near end to the near end of what follows."""
 OverRoutes: TypeAlias = "Mapping[Link, Mapping[int, int]]"
@@ -77,7 +74,6 @@ class Link:
         "_until",
         "_waited",
         "_waits",
-        "begun",
         "between",
         "bytes_per_s",
         "free_at",
@@ -99,11 +95,6 @@ class Link:
         """When the last tail gets to it of what it carries already: until then there is room between bytes."""
         self.between = 0
         """Until when it carries what has found room between the bytes of others."""
-        self.begun: defaultdict[int, list[Link]] | None = None
-        """Links that transfers whose first it is have taken before they found one busy, by the size; not yet counted.
-
-        One list for all its routes: of these there may be many, few of which have been gone just now.
-        """
         self._until = 0
         self._queue: deque[tuple[int, Callable[[int], object]]] = deque()
         self._routes: list[Route] = []
@@ -128,11 +119,18 @@ class Link:
             now = kernel.now
             kernel.call(free if free > now else now, self._released)
 
-    def take(self, head: int, nbytes: int) -> int:
-        """Reserve the link, which is free when the head gets there; return when it is free again."""
+    def reserve(self, head: int, nbytes: int) -> int:
+        """Reserve the link, which is free when the head gets there; return when it is free again.
+
+        Whose it is counts it: a route all its links at once.
+        """
         self.free_at = end = head + self.takes[nbytes]
-        self._carried[nbytes] += 1
         return end
+
+    def take(self, head: int, nbytes: int) -> int:
+        """Reserve the link as `reserve` does, for what goes over no route; it is counted."""
+        self._carried[nbytes] += 1
+        return self.reserve(head, nbytes)
 
     def longest(self, nbytes: int) -> int:
         """Return how long `nbytes` may take it, picoseconds."""
@@ -145,6 +143,10 @@ class Link:
         self.free_at += takes
         return begin
 
+    def waiting(self) -> Iterator[Rest]:
+        """Return the transfers over routes that wait for it, in order."""
+        return (go for _, go in self._queue if isinstance(go, Rest))
+
     def statistics(self, over: OverRoutes | None = None) -> LinkStatistics:
         """Return what it has carried so far.
 
@@ -152,26 +154,13 @@ class Link:
             over: what `over_routes` has returned for all links that are asked; by default all its routes are counted.
         """
         if over is None:
-            for route in self._routes:
-                route.first.count_begun()
+            over = over_routes([self])
         carried = self._carried.copy()
-        if over is None:
-            for route in self._routes:
-                route.count(carried)
-        else:
-            for nbytes, times in over.get(self, {}).items():
-                carried[nbytes] += times
+        for nbytes, times in over.get(self, {}).items():
+            carried[nbytes] += times
         nbytes = sum(size * times for size, times in carried.items())
         busy = sum(self.takes[size] * times for size, times in carried.items())
         return LinkStatistics(sum(carried.values()), nbytes, seconds(busy), self._waits, seconds(self._waited))
-
-    def count_begun(self) -> None:
-        """Count for each of the links in `begun` what it has carried."""
-        if self.begun:
-            for nbytes, taken in self.begun.items():
-                for link, times in Counter(taken).items():
-                    link._carried[nbytes] += times
-            self.begun.clear()
 
     def _close(self) -> None:
         """Keep newcomers behind those who wait, until the link is released."""
@@ -256,6 +245,84 @@ class Delays:
         self.after = tuple(after)
 
 
+class Rest:
+    """What is left of a transfer that waits for a link.
+
+    Args:
+        route: over which it goes.
+        index: of the link that it waits for.
+        nbytes: bytes on every link.
+        tail: when the last byte gets to the first link of the route, picoseconds, as the links before have it.
+        then: called as `then(arrival)`.
+    """
+
+    __slots__ = ("index", "nbytes", "route", "tail", "then")
+
+    def __init__(self, route: Route, index: int, nbytes: int, tail: int, then: Callable[[int], object]) -> None:
+        self.route = route
+        self.index = index
+        self.nbytes = nbytes
+        self.tail = tail
+        self.then = then
+
+    def __call__(self, when: int) -> None:
+        """Go on, link by link, until another one is busy; the first, which is there at `when`, has been waited for."""
+        route, nbytes, first, tail = self.route, self.nbytes, self.index, self.tail
+        links, after = route.links, route.after
+        start = when - after[first]
+        # The tail is kept as seen from the first link, so that only what holds it up moves it.
+        if start > tail:
+            tail = start
+        end = links[first].reserve(when, nbytes) - after[first]
+        if end > tail:
+            tail = end
+        for index in range(first + 1, len(links)):
+            link, later = links[index], after[index]  # a link may be on the route twice
+            begin, free = start + later, link.free_at
+            if free > begin:
+                if free + link.takes[nbytes] > tail + later:
+                    self.index, self.tail = index, tail
+                    link.wait(begin, self)
+                    return
+                begin = free
+            end = link.reserve(begin, nbytes) - later
+            if end > tail:
+                tail = end
+        self.then(tail + route.latency)
+
+
+class PlainRest(Rest):
+    """The same where each link is a plain `Link`, on the route once, and nobody listens: no call for each link."""
+
+    __slots__ = ()
+
+    def __call__(self, when: int) -> None:
+        """Go on as `Rest` does."""
+        route, nbytes, first, tail = self.route, self.nbytes, self.index, self.tail
+        links, after = route.links, route.after
+        link = links[first]
+        start, longest = when - after[first], link.takes[nbytes]
+        link.free_at = when + longest
+        if start + longest > tail:
+            tail = start + longest
+        first += 1
+        for link, later in zip(links[first:], after[first:]):  # noqa: B905
+            begin, takes = start + later, link.takes[nbytes]
+            if link.free_at <= begin:
+                link.free_at = begin + takes
+                if takes > longest:
+                    longest = takes
+                    if start + takes > tail:
+                        tail = start + takes
+            elif link.free_at + takes <= tail + later:
+                link.free_at += takes
+            else:
+                self.index, self.tail = links.index(link, first), tail
+                link.wait(begin, self)
+                return
+        self.then(tail + route.latency)
+
+
 class Route:
     """Links in order, with the delay from each to the next.
 
@@ -271,13 +338,15 @@ class Route:
         first: the link that the sender feeds.
         slowest: how long sizes take the slowest of them.
         latency: the sum of the delays, picoseconds.
-        carried: how many transfers of each size found all links free.
+        carried: how many transfers of each size have begun; some of them may wait for a link.
     """
 
     __slots__ = ("after", "carried", "first", "latency", "links", "slowest")
 
     RESERVES: ClassVar[tuple[str, ...]] = ("carry",)
     """The methods that take links, called as `method(nbytes, head, ...)`."""
+    REST: ClassVar[type[Rest]] = Rest
+    """What goes on with a transfer that waits for a link."""
 
     def __init__(self, hops: Sequence[Hop]) -> None:
         links, delays = zip(*hops, strict=True)
@@ -352,7 +421,7 @@ class Route:
         self.first.kernel.call(arrival, then)
 
     def count(self, carried: defaultdict[int, int]) -> None:
-        """Add to `carried` how many transfers of each size found all links free."""
+        """Add to `carried` how many transfers of each size have begun."""
         for nbytes, times in self.carried.items():
             carried[nbytes] += times
 
@@ -366,82 +435,42 @@ class Route:
             tail: when the last byte gets there.
             then: called as `then(arrival)`.
         """
+        self.carried[nbytes] += 1
         index = self.links.index(busy)
         if index:
-            first, taken = self.first, self.links[:index]
-            if first.begun is None:
-                first.begun = defaultdict(list)
-            begun = first.begun[nbytes]
-            begun += taken
-            if len(begun) > _MANY:
-                first.count_begun()
-            takes = first.takes
+            takes = self.first.takes
             if takes is not self.slowest:
-                takes = slowest(taken)
+                takes = slowest(self.links[:index])
             end = head + takes[nbytes]
             if end > tail:
                 tail = end
-        busy.wait(head + self.after[index], _Rest(self, index, nbytes, tail, then))
+        busy.wait(head + self.after[index], self.REST(self, index, nbytes, tail, then))
 
 
 def over_routes(links: Iterable[Link]) -> OverRoutes:
-    """Return for each of `links` how many transfers of each size found all links on their routes free.
-
-    Those that did not are counted by the links themselves, from now on.
+    """Return for each of `links` how many transfers of each size routes have led over it so far.
 
     Each route is counted once, not once for each of its links: of a machine of a thousand hosts there are thousands.
+    Those that wait have been counted as a whole, and are taken off what they have not come to.
     """
+    routes = dict.fromkeys(chain.from_iterable(map(_ROUTES, links)))
     passed: defaultdict[tuple[int, int], list[Link]] = defaultdict(list)
-    for route in dict.fromkeys(chain.from_iterable(map(_ROUTES, links))):
+    for route in routes:
         carried: defaultdict[int, int] = defaultdict(int)
         route.count(carried)
         for size_and_times in carried.items():
             passed[size_and_times] += route.links
-        route.first.count_begun()
     found: defaultdict[Link, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
     for (nbytes, times), on_ways in passed.items():
         if len(on_ways) < _FEW:
             for link in on_ways:
                 found[link][nbytes] += times
         else:  # of a thousand hosts most routes carry as much
-            for link, routes in Counter(on_ways).items():
-                found[link][nbytes] += routes * times
+            for link, over in Counter(on_ways).items():
+                found[link][nbytes] += over * times
+    for link in dict.fromkeys(chain.from_iterable(map(_LINKS, routes))):
+        for rest in link.waiting():
+            if rest.route in routes:
+                for ahead in rest.route.links[rest.index :]:
+                    found[ahead][rest.nbytes] -= 1
     return found
-
-
-class _Rest:
-    """What is left of a transfer that waits for a link."""
-
-    __slots__ = ("index", "nbytes", "route", "tail", "then")
-
-    def __init__(self, route: Route, index: int, nbytes: int, tail: int, then: Callable[[int], object]) -> None:
-        self.route = route
-        self.index = index
-        self.nbytes = nbytes
-        self.tail = tail
-        self.then = then
-
-    def __call__(self, when: int) -> None:
-        """Go on, link by link, until another one is busy; the first, which is there at `when`, has been waited for."""
-        route, nbytes, first, tail = self.route, self.nbytes, self.index, self.tail
-        links, after = route.links, route.after
-        start = when - after[first]
-        # The tail is kept as seen from the first link, so that only what holds it up moves it.
-        if start > tail:
-            tail = start
-        end = links[first].take(when, nbytes) - after[first]
-        if end > tail:
-            tail = end
-        for index in range(first + 1, len(links)):
-            link, later = links[index], after[index]  # a link may be on the route twice
-            begin, free = start + later, link.free_at
-            if free > begin:
-                if free + link.takes[nbytes] > tail + later:
-                    self.index, self.tail = index, tail
-                    link.wait(begin, self)
-                    return
-                begin = free
-            end = link.take(begin, nbytes) - later
-            if end > tail:
-                tail = end
-        self.then(tail + route.latency)

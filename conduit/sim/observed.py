@@ -13,7 +13,7 @@ from conduit.sim.cpu import Cpu
 from conduit.sim.dma import DmaEngine
 from conduit.sim.kernel import FOREVER, Kernel
 from conduit.sim.labels import Labelled, unlabelled
-from conduit.sim.link import Link, Route
+from conduit.sim.link import Link, Rest, Route
 from conduit.sim.memory import Buffer, Flat
 
 Spent = Callable[[int, int, int, str], object]
@@ -187,21 +187,22 @@ def _observed(plain: Any) -> Any:
     kind = next(kind for kind in (Link, Route, DmaEngine) if issubclass(plain, kind))
     methods: dict[str, Any] = {"__slots__": (), "__module__": plain.__module__, "__qualname__": plain.__qualname__}
     if kind is Link:
-        methods["take"] = _taking(plain.take)
+        methods["reserve"] = _reserving(plain.reserve)
     elif kind is Route:
         methods.update((name, _carrying(getattr(plain, name))) for name in plain.RESERVES)
+        methods["REST"] = Rest  # which lets each link tell
     else:
         methods["_fed"] = _feeding(plain._fed)
     return type(plain.__name__, (plain,), methods)
 
 
-def _taking(plain: Callable[[Any, int, int], int]) -> Callable[[Any, int, int], int]:
-    def take(self: Any, head: int, nbytes: int) -> int:
+def _reserving(plain: Callable[[Any, int, int], int]) -> Callable[[Any, int, int], int]:
+    def reserve(self: Any, head: int, nbytes: int) -> int:
         end = plain(self, head, nbytes)
         self.kernel.carried(self.name, head, end, nbytes)
         return end
 
-    return take
+    return reserve
 
 
 def _carrying(plain: Callable[..., Any]) -> Callable[..., Any]:

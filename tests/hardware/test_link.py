@@ -4,13 +4,20 @@ import math
 import random
 from functools import partial
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from conduit.sim import Kernel, Waiter, simulate
-from conduit.sim.link import Link, Route, over_routes
+from conduit.sim.link import Link, PlainRest, Route, over_routes
 
 RATE = 1_000_000_000  # one byte in 1000 ps
+
+
+class PlainRoute(Route):
+    """A route over plain links."""
+
+    REST = PlainRest
 
 
 def run(kernel, *acts):
@@ -152,6 +159,39 @@ def test_a_link_has_carried_every_transfer_over_it_once_whichever_links_were_bus
         assert link.statistics()[:2] == link.statistics(over)[:2] == (len(sizes), sum(sizes))
 
 
+@given(st.data())
+def test_plain_links_carry_as_others_do(data):
+    """Of links of several rates, with transfers that wait several times, fit between others, or come slowly."""
+    rates = data.draw(st.lists(st.sampled_from([RATE // 3, RATE, 2 * RATE]), min_size=2, max_size=6))
+    delays = data.draw(st.lists(st.sampled_from([0, 7_000, 90_000]), min_size=len(rates), max_size=len(rates)))
+    spans = data.draw(st.lists(st.sets(st.integers(0, len(rates)), min_size=2, max_size=2), min_size=1, max_size=4))
+    moment, size, pace = st.integers(0, 900_000), st.integers(1, 500), st.sampled_from([0, 1, 2.5])
+    sent = data.draw(st.lists(st.tuples(st.integers(0, 3), moment, size, pace, st.booleans()), max_size=20))
+
+    def times(kind):
+        kernel, found = Kernel(), []
+        links = [Link(kernel, rate) for rate in rates]
+        hops = list(zip(links, delays, strict=True))
+        routes = [kind(hops[min(span) : max(span)]) for span in spans]
+
+        def begin(number, route, nbytes, pace, whole):
+            told = lambda arrival: found.append((number, arrival, kernel.now))  # noqa: E731
+            tail = kernel.now + int(pace * route.first.takes[nbytes])
+            arrival = route.carry(nbytes, kernel.now, tail, told, whole=whole)
+            if arrival:
+                told(arrival)
+
+        acts = [
+            (when, partial(begin, number, routes[way % len(routes)], nbytes, pace, whole))
+            for number, (way, when, nbytes, pace, whole) in enumerate(sent)
+        ]
+        run(kernel, *acts)
+        assert len(found) == len(sent)
+        return found, kernel.events, [(link.free_at, link.statistics()) for link in links]
+
+    assert times(PlainRoute) == times(Route)
+
+
 def test_what_many_transfers_took_before_a_busy_link_is_counted_however_often_that_is_asked():
     kernel = Kernel()
     near, way, far = (Link(kernel, rate) for rate in (2 * RATE, RATE, RATE // 2))
@@ -181,13 +221,14 @@ def test_one_event_for_each_wait():
     assert kernel.events <= 50 + 49 + 3
 
 
+@pytest.mark.parametrize("kind", [Route, PlainRoute])
 @given(st.integers(0, 2**32), st.integers(1, 4))
-def test_against_a_queue_in_closed_form(seed, hops):
+def test_against_a_queue_in_closed_form(kind, seed, hops):
     """One route for all: each transfer starts at the link when it comes or when the one before leaves."""
     draws = random.Random(seed)
     kernel = Kernel()
     delays = [draws.choice([0, 7_000, 90_000, 400_000]) for _ in range(hops)]
-    route = Route([(Link(kernel, RATE), delay) for delay in delays])
+    route = kind([(Link(kernel, RATE), delay) for delay in delays])
     times = sorted(draws.sample(range(2_000_000), 30))
     sizes = [draws.randrange(1, 200) for _ in times]
     arrivals, expected, free = {}, {}, [0] * hops
@@ -202,12 +243,13 @@ def test_against_a_queue_in_closed_form(seed, hops):
     assert arrivals == expected
 
 
+@pytest.mark.parametrize("kind", [Route, PlainRoute])
 @given(st.randoms(use_true_random=False))
-def test_a_link_carries_what_its_rate_allows(draws):
+def test_a_link_carries_what_its_rate_allows(kind, draws):
     """From any head to the last tail no more than the rate; in any other span at most twice as much."""
     kernel = Kernel()
     links = [Link(kernel, draws.choice([RATE // 2, RATE, 2 * RATE])) for _ in range(draws.randint(1, 3))]
-    routes = [Route([(link, 7_000) for link in links[first:]]) for first in range(len(links))]
+    routes = [kind([(link, 7_000) for link in links[first:]]) for first in range(len(links))]
     carried = []
 
     def begin(route, nbytes, pace, whole):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from conduit.sim.link import Delays, Link, Route, slowest
+from conduit.sim.link import Delays, Link, PlainRest, Route, slowest
 from conduit.sim.units import PS_PER_S
 from conduits.sci import constants as c
 
@@ -188,6 +188,8 @@ class TorusRoute(Route):
     """
 
     __slots__ = ("_late", "behind", "kept", "plans", "shape")
+
+    REST = PlainRest
 
     def __init__(self, links: tuple[Link, ...], shape: Shape) -> None:
         self.lay(links, shape.delays, shape.slowest)

@@ -79,11 +79,10 @@ class Half(Link):
         """Return how long `nbytes` take it while the other direction is busy."""
         return self.both[nbytes]
 
-    def take(self, head: int, nbytes: int) -> int:
+    def reserve(self, head: int, nbytes: int) -> int:
         """Reserve it, which is free when the head gets there; return when it is free again."""
         takes = self.takes if self.reverse.free_at <= head else self.both
         self.free_at = end = head + takes[nbytes]
-        self._carried[nbytes] += 1
         return end
 
 
@@ -184,7 +183,7 @@ class Lane(Route):
         self.cables = [cable for _, cable in cables]
         self.parts: list[Component] = [source, target, *self.cables] + ([switch] if switch else [])
         self.lines = self.loaded = 0
-        self._held = 0  # of these, lines that found a link busy; the links have counted them
+        self._held = 0  # of these, lines that found a link busy; they are counted as the transfers that waited
         self.duplex = tuple(_both_ways(link, after) for link, after in zip(self.links, self.after, strict=True))
         self._steps: dict[int, list[Step]] = {}  # by size
         halves = [half for half, _ in cables]
@@ -275,7 +274,8 @@ class Lane(Route):
         Route.wait(self, busy, nbytes, head, tail, then)
 
     def count(self, carried: defaultdict[int, int]) -> None:
-        """Add to `carried` how many lines found all links free: what `reserve` has taken, each line a transfer."""
+        """Add to `carried` what has begun: each line a transfer, but for lines that have waited together."""
+        super().count(carried)
         carried[LINE] += self.lines + self.loaded - self._held
 
     @property
