@@ -25,7 +25,6 @@ from conduits.mpi.engine.transfer import Mode, Receive, Send
 from conduits.mpi.libraries.memory import HostMemory
 from conduits.mpi.libraries.rings.pair import RingPair, RingTransfer
 from conduits.mpi.libraries.rings.wire import (
-    CREDITS,
     CTS,
     EAGER,
     HEADER,
@@ -35,10 +34,12 @@ from conduits.mpi.libraries.rings.wire import (
     RTS,
     RingHeader,
     RingLayout,
+    pack,
 )  # fmt: skip
 from conduits.mpi.libraries.rings.writer import Writer
 
 _Steps = Generator[Act, None, None]
+_STANDARD = Mode.STANDARD
 
 
 @attrs.frozen
@@ -79,6 +80,7 @@ class RingDevice(Device):
         self._build_ps, self._take_ps = (
             (usual, usual if costs.piece_ps is None else costs.piece_ps) for usual in (costs.build_ps, costs.take_ps)
         )
+        self._inline = layout.inline
         self._memory = memory
         self._pairs: dict[int, RingPair] = {}
         self.ready: dict[Any, None] = {}
@@ -105,6 +107,24 @@ class RingDevice(Device):
         return found
 
     # -- conduits.mpi.engine.device.Device -----------------------------------------------------------
+
+    def send_now(self, dest: int, context: int, source: int, tag: int, data: memoryview, number: int) -> bool:
+        """Store a short message with its entry, where nothing is in its way."""
+        pair, nbytes = self._pairs.get(dest), len(data)
+        if pair is None or pair.waiting or nbytes > self._inline or not (pair.has_entry() and pair.has_inline(nbytes)):
+            return False
+        engine = self.engine
+        cpu = engine.cpu
+        when = cpu.free + self._costs.build_ps
+        if not engine.kernel.advance(when):
+            return False
+        cpu.free = when
+        pair.inline += nbytes
+        self._counts["inline"] += 1
+        end = self.layout.end_of_entry(pair.entries)
+        header = pack(INLINE, _STANDARD, 0, context, source, tag, nbytes, number, 0, pair.next_sequence())
+        engine.worker.store_now(pair.writer.store, end - HEADER - nbytes, bytes(data) + header)
+        return True
 
     def send(self, send: Send) -> None:
         """Begin a send, behind those to the same rank."""
@@ -253,8 +273,7 @@ class RingDevice(Device):
             return False
         engine = self.engine
         engine.cpu.free += self._take_ps[header.kind == PIECE]
-        data = pair.inline_data(header.nbytes) if header.kind == INLINE else b""
-        pair.taken += 1
+        data = pair.take(header)
         if header.kind <= RTS:
             engine.arrive(_Message(self, pair, header, data))
         elif header.kind == PIECE:
@@ -285,8 +304,7 @@ class RingDevice(Device):
 
     def _tell(self, pair: RingPair) -> None:
         """Store what was consumed where the other can see it."""
-        pair.told = pair.taken, pair.freed, pair.copied
-        self.engine.worker.do(self._store_credits(pair, CREDITS.pack(*pair.told)))
+        self.engine.worker.do(self._store_credits(pair, pair.tell()))
 
     def _store_credits(self, pair: RingPair, credits: bytes) -> _Steps:
         yield partial(pair.writer.store, pair.layout.credits_at, credits)

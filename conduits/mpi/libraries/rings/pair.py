@@ -7,8 +7,19 @@ from typing import Any
 
 from conduit.sim.memory import Store
 from conduits.mpi.engine.transfer import Send
-from conduits.mpi.libraries.rings.wire import CREDITS, HEADER, MESSAGES, RingHeader, RingLayout, sequence, unpack
+from conduits.mpi.libraries.rings.wire import (
+    CREDITS,
+    HEADER,
+    INLINE,
+    MESSAGES,
+    RingHeader,
+    RingLayout,
+    sequence,
+    unpack,
+)  # fmt: skip
 from conduits.mpi.libraries.rings.writer import Writer
+
+_tuple = tuple.__new__
 
 
 class RingTransfer:
@@ -46,12 +57,11 @@ class RingPair:
             the receiver may have to hold, pieces.
         taken, freed, copied: the same of what came.
         came: pieces that were taken out of the ring.
-        told: of these three what the other has been told.
     """
 
     __slots__ = (
-        "_credits", "_free", "_uses", "came", "copied", "entries", "freed", "given", "inbox", "inline", "large",
-        "layout", "peer", "pieces", "taken", "told", "waiting", "writer",
+        "_credits", "_free", "_most", "_place", "_sequence", "_uses", "came", "copied", "entries", "freed", "given",
+        "inbox", "inline", "large", "layout", "peer", "pieces", "taken", "waiting", "writer",
     )  # fmt: skip
 
     def __init__(self, peer: int, layout: RingLayout, writer: Writer) -> None:
@@ -63,11 +73,13 @@ class RingPair:
         self.large: deque[RingTransfer] = deque()
         self.entries = self.inline = self.pieces = 0
         self.taken = self.freed = self.copied = self.came = 0
-        self.told = (0, 0, 0)
+        self._most = (0, 0, 0)  # from which on the other is told what was consumed
+        self.tell()
         self._credits = (0, 0, 0)  # what the other had consumed at the last look
         self.given = bytearray(layout.eager_buffers)  # how often each of the other's eager buffers was given back
         self._uses = bytearray(layout.eager_buffers)  # how often each of this rank's own was used
         self._free = list(range(layout.eager_buffers - 1, -1, -1))
+        self._next_entry()
 
     # -- what was sent -------------------------------------------------------------------------------
 
@@ -117,7 +129,24 @@ class RingPair:
 
     def peek(self) -> RingHeader | None:
         """Return the header of the next entry, None where it has not come yet."""
-        return None if self.inbox is None else self._header(self.inbox, self.taken)
+        if self.inbox is None:
+            return None
+        fields = unpack(self.inbox.read(self._place, HEADER))
+        return _tuple(RingHeader, fields) if fields[-1] == self._sequence else None
+
+    def take(self, header: RingHeader) -> bytes:
+        """Take the next entry, which has this header, out of the ring; return the data in it."""
+        assert self.inbox is not None
+        nbytes = header.nbytes
+        data = self.inbox.read(self._place - nbytes, nbytes) if header.kind == INLINE else b""
+        self.taken += 1
+        self._next_entry()
+        return data
+
+    def _next_entry(self) -> None:
+        """Find out, once for all looks, where the header of the next entry is, and its sequence number."""
+        self._place = self.layout.end_of_entry(self.taken) - HEADER
+        self._sequence = sequence(self.taken)
 
     def undelivered(self) -> int:
         """Return how many messages are in the ring."""
@@ -134,16 +163,13 @@ class RingPair:
         fields = unpack(inbox.read(self.layout.end_of_entry(count) - HEADER, HEADER))
         return RingHeader(*fields) if fields[-1] == sequence(count) else None
 
-    def inline_data(self, nbytes: int) -> bytes:
-        """Return the data in the next entry."""
-        assert self.inbox is not None
-        return self.inbox.read(self.layout.end_of_entry(self.taken) - HEADER - nbytes, nbytes)
-
     def to_tell(self) -> bool:
         """Return whether the other should be told what was consumed: a fourth of what there is, or any piece."""
-        taken, freed, copied = self.told
-        return (
-            (self.taken - taken) * 4 >= self.layout.entries
-            or (self.freed - freed) * 4 >= self.layout.inline_pool
-            or self.copied != copied
-        )
+        taken, freed, copied = self._most
+        return self.taken >= taken or self.freed >= freed or self.copied > copied
+
+    def tell(self) -> bytes:
+        """Return what the other is told of what was consumed, in bytes."""
+        taken, freed, copied = self.taken, self.freed, self.copied
+        self._most = taken + -(-self.layout.entries // 4), freed + -(-self.layout.inline_pool // 4), copied
+        return CREDITS.pack(taken, freed, copied)

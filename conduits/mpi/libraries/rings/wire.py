@@ -55,10 +55,10 @@ class RingHeader(NamedTuple):
 
     def pack(self) -> bytes:
         """Return the bytes."""
-        return _HEADER.pack(*self)
+        return pack(*self)
 
 
-unpack = _HEADER.unpack
+pack, unpack = _HEADER.pack, _HEADER.unpack
 
 
 def sequence(count: int) -> int:

@@ -20,11 +20,12 @@ Source: the paper, sections 3 and 4.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import attrs
 
+from conduit.sim.memory import Buffer
 from conduit.simnet.chain import Done, Steps
 from conduits.mpi.engine.device import MORE, NOTHING, Device, IncomingMessage, Matching
 from conduits.mpi.engine.transfer import Mode, Receive, Send
@@ -36,6 +37,8 @@ from conduits.mpi.libraries.start.smp import SmpMemory
 from conduits.mpi.libraries.start.transfers import RdmaMessage, RdmaReceiving, RdmaSending
 from conduits.mpi.libraries.start.wire import ControlHeader
 from conduits.startx.driver import LOCK_PS, LOW, POLL_PS, StartXProcess, tag_of
+
+_STANDARD = Mode.STANDARD
 
 
 @attrs.frozen
@@ -134,6 +137,7 @@ class StartDevice(Device):
         self._turn = False  # whether the host's own messages are next: neither rings nor network may starve the other
         self._finds = False  # whether this poll has found a packet in its first look
         self._counts = {"control": 0, "rendezvous": 0, "answers": 0, "packets": 0, "loaded": 0, "filed": 0}
+        self._at_once = min(config.crossover, wire.ROOM - wire.HEADER)  # bytes of a message in one packet
         self.eager_limit = config.pool
         self.miss_ps = config.miss_ps + POLL_PS
         smp.join(self)
@@ -152,6 +156,33 @@ class StartDevice(Device):
             self._finds = False
             if not self._niu.low:
                 self.engine.cpu.free += POLL_PS
+
+    def send_now(self, dest: int, context: int, source: int, tag: int, data: memoryview, number: int) -> bool:
+        """Store a short message that fits one packet, where nothing is in its way and the NIU is this rank's alone."""
+        peer, nbytes = self._peers.get(dest), len(data)
+        if (
+            peer is None or nbytes > self._at_once or self._out or self._storing or self._lock is not None
+            or nbytes > peer.unused(self._config.pool) or not self._driver.room(LOW)
+        ):  # fmt: skip
+            return False
+        engine = self.engine
+        cpu = engine.cpu
+        when = cpu.free + self._config.layers_ps
+        if not engine.kernel.advance(when):
+            return False
+        cpu.free = when
+        peer.sent += nbytes
+        counts = self._counts
+        counts["control"] += 1
+        counts["packets"] += 1
+        payload = peer.cut_one(wire.INLINE, _STANDARD, source, context, tag, bytes(data), number)
+        engine.worker.store_now(self._store_packet, dest, payload)
+        return True
+
+    def _store_packet(self, dest: int, payload: Buffer, _: Done) -> int:
+        """Store a packet that is a whole control message, now; return when that is over."""
+        peer = self._peers[dest]
+        return self.engine.kernel.now + self._driver.send(LOW, peer.host, peer.tag | wire.FIRST, bytes(payload))
 
     def send(self, send: Send) -> None:
         """Begin a send, behind those to the same rank."""
@@ -173,25 +204,18 @@ class StartDevice(Device):
 
     def pending(self) -> bool:
         """Return whether there is a packet to load or to store, a transfer to begin, or anything of the host's own."""
-        return self._rings.pending() or self._due()
+        return self._rings.pending() or self._due() is not None
 
     def progress(self, most: int = 1) -> int:
         """Do one thing, something of the host's own and of the network's by turns."""
-        if not self.pending():
+        on_host, network = self._rings.pending(), self._due()
+        if network is None and not on_host:
             return NOTHING
         self._turn = not self._turn
-        if self._rings.pending() and (self._turn or not self._due()):
+        if network is None or (on_host and self._turn):
             self._rings.progress()
-        elif self._out and not (self._full or self._storing):
-            self._begin_storing()
-        elif len(self._inbox):
-            self._take_filed()
-        elif self._smp.loadable(self._local):
-            self._load()
-        elif self._receiving.due:
-            self.engine.worker.do(self._receiving.steps())
-        elif self._sending.due:
-            self.engine.worker.do(self._sending.steps())
+        else:
+            network()
         return MORE
 
     def quiet(self) -> bool:
@@ -200,8 +224,8 @@ class StartDevice(Device):
 
     def undelivered(self) -> int:
         """Return how many messages are in the rings, the inbox and the NIU."""
-        packets = [self._inbox.peek(place) for place in range(len(self._inbox))] + list(self._niu.low)
-        mine = (each for each in packets if wire.local_of(tag_of(each)) == self._local and tag_of(each) & wire.FIRST)
+        packets = [self._inbox.peek(place) for place in range(self._inbox.held)] + list(self._niu.low)
+        mine = (each for each in packets if wire.local_in(each) == self._local and tag_of(each) & wire.FIRST)
         return self._rings.undelivered() + sum(wire.unpack(each[12:]).kind in wire.MESSAGES for each in mine)
 
     def slots_in_use(self) -> Sequence[str]:
@@ -225,7 +249,7 @@ class StartDevice(Device):
 
     def told(self) -> None:
         """Look again: something may have changed."""
-        if self._due():
+        if self._due() is not None:
             self.engine.notify()
 
     def roomy(self) -> None:
@@ -233,14 +257,23 @@ class StartDevice(Device):
         self._full = False
         self.engine.notify()
 
-    def _due(self) -> bool:
-        return bool(
-            len(self._inbox)
-            or (self._out and not (self._full or self._storing))
-            or self._smp.loadable(self._local)
-            or self._receiving.due
-            or self._sending.due
-        )
+    def _due(self) -> Callable[[], None] | None:
+        """Return what is to be done next for the network, None where there is nothing."""
+        if self._out and not (self._full or self._storing):
+            return self._begin_storing
+        if self._inbox.held:
+            return self._take_filed
+        if self._smp.loadable(self._local):
+            return self._load
+        if self._receiving.due:
+            return self._receive_more
+        return self._send_more if self._sending.due else None
+
+    def _receive_more(self) -> None:
+        self.engine.worker.do(self._receiving.steps())
+
+    def _send_more(self) -> None:
+        self.engine.worker.do(self._sending.steps())
 
     def _peer(self, rank: int) -> ControlPeer:
         """Return what is known of `rank`."""
@@ -332,7 +365,7 @@ class StartDevice(Device):
         packet = yield self._look
         if packet is None:
             return
-        if wire.local_of(tag_of(packet)) == self._local:
+        if wire.local_in(packet) == self._local:
             self._take(packet)
             return
         self._counts["filed"] += 1

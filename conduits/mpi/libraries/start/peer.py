@@ -40,6 +40,14 @@ class ControlPeer:
         """Return how many bytes may be sent at once now, out of `pool`."""
         return pool - (self.sent - self.released) % _NUMBERS
 
+    def cut_one(self, kind: int, mode: int, source: int, context: int, tag: int, data: bytes, send: int) -> bytes:
+        """As `cut`, of a message that fits one packet: the payload of that."""
+        self.told = freed = self.freed
+        header = wire.pack(kind, mode, source, context, tag, len(data), send, freed % _NUMBERS)
+        number = self._next
+        self._next = wire.next_number(number)
+        return wire.payload(number, header + data)
+
     def cut(self, header: ControlHeader, data: bytes) -> list[bytes]:
         """Return the payloads of the packets of the next control message, which tells of what was taken."""
         self.told = self.freed
@@ -49,11 +57,19 @@ class ControlPeer:
 
     def read(self, payload: bytes) -> list[tuple[ControlHeader, bytes]]:
         """Take the payload of a packet; return the control messages that are complete with it, in order."""
-        self._early[wire.number_of(payload)] = wire.part_of(payload)
+        number, part = wire.number_of(payload), wire.part_of(payload)
+        if number == self._expected and not (self._early or self._stream):  # nearly always, and all in one packet
+            header = wire.unpack(part)
+            size = header.size
+            if len(part) >= size:
+                self._expected = wire.next_number(number)
+                self.released = header.freed
+                return [(header, part[wire.HEADER : size])]
+        self._early[number] = part
         complete = []
-        while (part := self._early.pop(self._expected, None)) is not None:
+        while (early := self._early.pop(self._expected, None)) is not None:
             self._expected = wire.next_number(self._expected)
-            self._stream += part
+            self._stream += early
             header = wire.unpack(self._stream)
             if len(self._stream) >= header.size:
                 complete.append((header, bytes(self._stream[wire.HEADER : header.size])))

@@ -7,7 +7,7 @@ from typing import Protocol
 from conduit.sim import Memory
 from conduits.mpi.libraries.start import wire
 from conduits.mpi.libraries.start.rights import RdmaRights
-from conduits.startx.driver import LOW, StartXProcess, tag_of
+from conduits.startx.driver import LOW, StartXProcess
 from conduits.startx.machine import StartXCluster
 
 _PACKET = 8 + wire.LARGEST
@@ -28,17 +28,17 @@ class PacketInbox:
 
     Args:
         capacity: packets.
+
+    Attributes:
+        held: packets in it.
     """
 
-    __slots__ = ("_memory", "_put", "_reserved", "_taken", "capacity")
+    __slots__ = ("_memory", "_put", "_reserved", "_taken", "capacity", "held")
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self._memory = Memory(capacity * _PACKET, _PACKET)
-        self._put = self._taken = self._reserved = 0
-
-    def __len__(self) -> int:
-        return self._put - self._taken
+        self._put = self._taken = self._reserved = self.held = 0
 
     @property
     def full(self) -> bool:
@@ -54,6 +54,7 @@ class PacketInbox:
         self._reserved -= 1
         self._memory.write(self._put % self.capacity * _PACKET, packet)
         self._put += 1
+        self.held += 1
 
     def peek(self, place: int = 0) -> bytes:
         """Return a packet."""
@@ -65,6 +66,7 @@ class PacketInbox:
         """Take the first packet out."""
         packet = self.peek()
         self._taken += 1
+        self.held -= 1
         return packet
 
 
@@ -111,9 +113,10 @@ class SmpMemory:
 
     def loadable(self, local: int) -> bool:
         """Return whether process `local` may load the first packet of the NIU: it is its own, or can be filed."""
-        if not self.niu.low:
+        low = self.niu.low
+        if not low:
             return False
-        whose = wire.local_of(tag_of(self.niu.low[0]))
+        whose = wire.local_in(low[0])
         return whose == local or not self.inboxes[whose].full
 
     def load(self, process: StartXProcess, local: int, begin: int) -> tuple[bytes, int]:
@@ -123,14 +126,14 @@ class SmpMemory:
             The packet, and how long loading it takes the processor, picoseconds.
         """
         packet, took = process.receive(LOW, begin)
-        whose = wire.local_of(tag_of(packet))
+        whose = wire.local_in(packet)
         if whose != local:
             self.inboxes[whose].reserve()
         return packet, took
 
     def file(self, packet: bytes) -> None:
         """Store a packet for the process that it is for, where room was set aside when it was loaded."""
-        local = wire.local_of(tag_of(packet))
+        local = wire.local_in(packet)
         self.inboxes[local].put(packet)
         self._processes[local].told()
 

@@ -34,9 +34,11 @@ WITH_DATA = (INLINE, DATA)
 FIRST, ASK = 1 << 21, 1 << 22
 _HEADER = Struct("<BBHIiQII")
 HEADER = _HEADER.size
+pack = _HEADER.pack
 _NUMBER = Struct("<I")
 _PAIR = Struct("<II")
 _NUMBERS = 1 << 32
+_tuple = tuple.__new__
 
 
 class ControlHeader(NamedTuple):
@@ -69,7 +71,7 @@ class ControlHeader(NamedTuple):
 
     def pack(self) -> bytes:
         """Return the bytes."""
-        return _HEADER.pack(*self)
+        return pack(*self)
 
 
 def about(kind: int, send: int, nbytes: int = 0, receive: int = 0) -> ControlHeader:
@@ -79,7 +81,7 @@ def about(kind: int, send: int, nbytes: int = 0, receive: int = 0) -> ControlHea
 
 def unpack(stream: bytes | bytearray) -> ControlHeader:
     """Return the header with which a control message begins."""
-    return ControlHeader._make(_HEADER.unpack_from(stream))
+    return _tuple(ControlHeader, _HEADER.unpack_from(stream))
 
 
 def tag(source: int, local: int) -> int:
@@ -97,16 +99,23 @@ def local_of(tag: int) -> int:
     return tag >> 16 & 31
 
 
+def local_in(packet: bytes) -> int:
+    """Return which rank of the target host a packet is for, as `local_of` does of its header word."""
+    return packet[6] & 31
+
+
 def cut(stream: bytes, number: int) -> list[bytes]:
     """Cut a control message into the payloads of its packets, of which the first has a number."""
     return [
-        _padded(_NUMBER.pack((number + place) % _NUMBERS) + stream[start : start + ROOM])
+        payload((number + place) % _NUMBERS, stream[start : start + ROOM])
         for place, start in enumerate(range(0, len(stream), ROOM))
     ]
 
 
-def _padded(payload: bytes) -> bytes:
-    return payload.ljust(len(payload) + -len(payload) % 4, b"\0")
+def payload(number: int, part: bytes) -> bytes:
+    """Return the payload of the packet with this number, which holds a part of a control message."""
+    found = _NUMBER.pack(number) + part
+    return found + bytes(-len(found) % 4)
 
 
 def number_of(payload: bytes) -> int:
