@@ -34,6 +34,11 @@ NAMED: dict[str, np.ufunc] = {
 }
 
 
+_BY_NAME = frozenset(NAMED.values())
+_COMBINE: set[tuple[np.dtype[Any], np.ufunc]] = set()
+"""Numbers that have been found to combine by an operation with a name: each call asks anew."""
+
+
 def _waits(function: object) -> bool:
     return (
         inspect.iscoroutinefunction(function)
@@ -94,7 +99,7 @@ class Operator:
                 f"{self._call}: op={self.name} takes {ufunc.nin} and gives {ufunc.nout} arrays; give an operation that "
                 "makes one of two"
             )
-        if not self.elementwise:
+        if not self.elementwise or (self._dtype, ufunc) in _COMBINE:
             return
         operand = np.zeros(1, self._dtype)
         try:
@@ -111,6 +116,8 @@ class Operator:
                 f"{self._call}: op={self.name} makes longer strings than dtype {self._dtype} holds; give another "
                 "operation, or a function that keeps the dtype"
             )
+        if ufunc in _BY_NAME and self._dtype.isbuiltin == 1:
+            _COMBINE.add((self._dtype, ufunc))
 
     def combine(self, left: Array, right: Array, out: Array) -> None:
         """Set `out`, which may be either operand, to ``left op right``; all flat, of one size.

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
 
 
+_NUMBERS = {dtype: str(dtype) for dtype in map(np.dtype, np.typecodes["AllInteger"] + np.typecodes["AllFloat"] + "?")}
+
 NO_ROOT = object()
 """What calls without a root give for it."""
 
@@ -183,7 +185,7 @@ def of_blocks(
         return work, copied
 
     used = asked or pick(kind, team.topology, nbytes, None, team.model)
-    text = f"{given.shape}; {given.dtype}"
+    text = f"{given.shape}; {_name_of(given.dtype)}"
     return Plan(kind=kind, build=build, root=number, asked=asked, used=used, text=text)
 
 
@@ -212,8 +214,13 @@ def of_operands(
         return work, copied
 
     used = asked or pick(kind, team.topology, given.nbytes, operator, team.model)
-    text = f"op={operator.name}; {given.shape}; {given.dtype}"
+    text = f"op={operator.name}; {given.shape}; {_name_of(given.dtype)}"
     return Plan(kind=kind, build=build, root=number, asked=asked, used=used, text=text)
+
+
+def _name_of(dtype: np.dtype[Any]) -> str:
+    """Return a dtype as text; numpy takes a while to make that of numbers, which nearly every call has."""
+    return _NUMBERS.get(dtype) or str(dtype)
 
 
 def _private(given: Array, out: Any) -> tuple[Array, int]:
