@@ -156,10 +156,10 @@ def _measured(
 ) -> Iterator[ConduitResults]:
     part = os.environ.pop(_PART, "")
     if part:  # how many ranks there are is what was started
-        run, failure = _run(program, attrs.evolve(options, ranks=None), specs[int(part)], plans[int(part)], console)
-        _hand_over(run)
-        if failure is not None:
-            raise failure
+        own, failed = _run(program, attrs.evolve(options, ranks=None), specs[int(part)], plans[int(part)], console)
+        _hand_over(own)
+        if failed is not None:
+            raise failed
         return
     processes.warn_of_copies(specs)
     with interrupts.terminable():
