@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, Ty
 import trio
 
 import conduit
-from conduit.words import is_a
+from conduit.words import is_a, many
 from extended.buffers import EMPTY
 from extended.missing import Missing
 from extended.program_lines import SourceLine, program_line
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from conduit import Endpoint
+    from extended.reporting import ReportSink
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -145,6 +146,7 @@ class Events:
         self._earlier: list[OperationGroup] = []  # closed by a sync, not yet seen complete
         self._regions: dict[trio.lowlevel.Task, OperationGroup] = {}
         self._unsynced: dict[Handle[Any], str] = {}
+        self._waiting: dict[trio.lowlevel.Task, tuple[Sequence[Handle[Any]], str]] = {}  # for several handles
         self._first: dict[int, tuple[str, SourceLine]] = {}  # by kind: call and line of the first since the last sync
 
     # ------------------------------------------------------------------------------------- operations and their numbers
@@ -219,6 +221,31 @@ class Events:
             for one in awaited:
                 self.adopt(one)
             raise
+
+    async def wait_for(self, done: Callable[[], bool], handles: Sequence[Handle[Any]], what: str) -> None:
+        """As `wait_until`, for several handles; a report names those that are pending when it is made.
+
+        Args:
+            done: whether the wait is over.
+            handles: all that it is for.
+            what: the call.
+        """
+        task = trio.lowlevel.current_task()
+        self._waiting[task] = handles, what
+        try:
+            await self.wait_until(done, [handle.awaited for handle in handles], what)
+        finally:
+            del self._waiting[task]
+
+    def tell(self, sink: ReportSink) -> None:
+        """Tell which handles waits are for by now that are for several."""
+        for task, (handles, what) in self._waiting.items():
+            calls = Counter(handle.call for handle in handles if not handle.awaited.done())
+            if calls:
+                named = [call if count == 1 else f"{count} {call}" for call, count in calls.items()]
+                over = len(handles) - calls.total()
+                others = f" ({many(over, 'other')} {'is' if over == 1 else 'are'} done)" if over else ""
+                sink.waits_now(task, f"{what} of {' and '.join(named)}{others}")
 
     def adopt(self, awaited: Completion) -> None:
         """Let the next sync wait for the puts and gets that a cancelled task was waiting for."""

@@ -119,7 +119,7 @@ class Attachment:
 
     def tell(self, sink: ReportSink) -> None:
         """Tell what the layer knows of this rank, for the report of a job that gets no further."""
-        for part in (self.barriers, self.collectives, self.heap, self.locks):
+        for part in (self.events, self.barriers, self.collectives, self.heap, self.locks):
             part.tell(sink)
 
     async def finish(self) -> None:
@@ -247,12 +247,13 @@ class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap, Team):
         parts.locks.rank_word = parts.heap.rank_word = parts.barriers.rank_word = word
         parts.collectives.call_ranks(word)
 
-    def title_locks(self, prefix: str, title: Callable[[str], str]) -> None:
+    def title_locks(self, prefix: str, title: Callable[[str], str], short: Callable[[str], str] | None = None) -> None:
         """Let errors and reports call some locks otherwise than by their names; plain, for front ends that make these.
 
         Args:
             prefix: what the names begin with.
             title: takes the rest of a name, and returns what the lock is called; on each rank for itself, also of
                 locks that this rank has not asked for.
+            short: takes the same, and returns what a report calls the lock that has said the title; None: the title.
         """
-        self._locks.call_named(prefix, title)
+        self._locks.call_named(prefix, title, short or title)

@@ -188,20 +188,31 @@ class Locks:
         self._places: dict[Waiter, LockQueue] = {}
         self.outgoing = RequestQueue(ep)
 
-    _titles: dict[str, Callable[[str], str]] | None = None
+    _titles: dict[str, tuple[Callable[[str], str], Callable[[str], str]]] | None = None
 
-    def call_named(self, prefix: str, title: Callable[[str], str]) -> None:
-        """Let errors and reports call locks whose names begin so as `title` says of the rest of the name."""
-        self._titles = {**(self._titles or {}), prefix: title}
+    def call_named(self, prefix: str, title: Callable[[str], str], short: Callable[[str], str]) -> None:
+        """Let errors and reports call locks whose names begin so as `title` says of the rest of the name.
+
+        Args:
+            prefix: what the names begin with.
+            title: returns what a lock is called.
+            short: returns what a report calls it that has said that.
+        """
+        self._titles = {**(self._titles or {}), prefix: (title, short)}
 
     def title(self, key: bytes) -> str:
         """Return what errors and reports call the lock with a key."""
+        return self._called(key)[0]
+
+    def _called(self, key: bytes) -> tuple[str, str]:
+        """Return what the lock with a key is called at first, and what behind that."""
         name: str | int = key[1:].decode("utf-8", "surrogatepass") if key[:1] == b"s" else int(key[1:], 16)
         if isinstance(name, str):
-            for prefix, title in (self._titles or {}).items():
+            for prefix, (title, short) in (self._titles or {}).items():
                 if name.startswith(prefix):
-                    return title(name.removeprefix(prefix))
-        return f"lock {checks.shown(name)}"
+                    rest = name.removeprefix(prefix)
+                    return title(rest), short(rest)
+        return (called := f"lock {checks.shown(name)}"), called
 
     def table(self) -> tuple[Callable[..., None], ...]:
         """Return the handlers in the order in which every rank attaches them."""
@@ -292,6 +303,11 @@ class Locks:
 
     def tell(self, sink: ReportSink) -> None:
         """Tell which locks this rank holds, and who holds and wants those that it keeps."""
+        asked = [request.lock.key for request in self._requests.values()]
+        for key in {*self._holds, *self._queues, *asked} if self._titles else ():
+            title, short = self._called(key)
+            if short != title:
+                sink.says_once(title, short)
         for hold in self._holds.values():
             ended = ", by a task that has ended" if hold.ended else ""
             sink.note(f"holds {hold.lock.title}, taken at {hold.place}{ended}")

@@ -387,7 +387,10 @@ class PutGet:
                 pending.pop()
             return not pending
 
-        await self._events.wait_until(complete, list(pending), called)
+        if called == "wait_all":
+            await self._events.wait_for(complete, list(handles), called)
+        else:  # a front end's word says by itself what it is for
+            await self._events.wait_until(complete, list(pending), called)
         try:
             return [handle.result() for handle in handles]
         except BaseException:
@@ -417,7 +420,7 @@ class PutGet:
                 found = any(handle.awaited.done() for handle in handles)
             return found
 
-        await self._events.wait_until(any_complete, [handle.awaited for handle in handles], "wait_some")
+        await self._events.wait_for(any_complete, handles, "wait_some")
         done = [handle for handle in handles if handle.done]
         return done, [handle for handle in handles if not handle.awaited.done()]
 

@@ -31,6 +31,9 @@ class ReportSink(Protocol):
     def wants(self, what: str, wait: str = "", held: str = "") -> None:
         """Say that this rank waits for something that another holds, in which wait, and what that is for then."""
 
+    def says_once(self, what: str, short: str) -> None:
+        """Let the report call something `what` where it comes first, and `short` behind that."""
+
     def clue(self, clue: Any) -> None:
         """Add what means something beside what other ranks tell."""
 

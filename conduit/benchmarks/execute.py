@@ -156,17 +156,23 @@ def _measured(
 ) -> Iterator[ConduitResults]:
     part = os.environ.pop(_PART, "")
     if part:  # how many ranks there are is what was started
-        _hand_over(_run(program, attrs.evolve(options, ranks=None), specs[int(part)], plans[int(part)], console))
+        own, failed = _run(program, attrs.evolve(options, ranks=None), specs[int(part)], plans[int(part)], console)
+        _hand_over(own)
+        if failed is not None:
+            raise failed
         return
     processes.warn_of_copies(specs)
     with interrupts.terminable():
         for number, (spec, plan) in enumerate(zip(specs, plans, strict=True)):
+            failure: Exception | None = None
             if processes.wanted(spec):
                 run, ended_by = _in_processes(program, options, spec, number, console)
             else:
-                run = _run(program, options, spec, plan, console)
+                run, failure = _run(program, options, spec, plan, console)
                 ended_by = signal.SIGINT if run.interrupted else 0
             yield run
+            if failure is not None:
+                raise failure
             if ended_by:
                 raise interrupts.by_signal(ended_by)
 
@@ -277,7 +283,11 @@ def _run(
     spec: Spec,
     plan: Plan,
     console: Console,
-) -> ConduitResults:
+) -> tuple[ConduitResults, Exception | None]:
+    """Run a benchmark on a conduit; return the results, and the error of a job that fails after its last rank's main.
+
+    What such a job measured is complete.
+    """
     parameters, segment, note = plan
     hosts: tuple[int, ...] = ()
     announced = False
@@ -301,12 +311,16 @@ def _run(
             hosts = ep.hosts
             if ep.rank == 0 and not announced:
                 _announce(program, spec, shown, notes, ep.size, console)
-            return await program.main(ep, parameters, progress)
+            values[ep.rank] = await program.main(ep, parameters, progress)
+            return values[ep.rank]
 
+        values: dict[int, RecordList | None] = {}
+        failure: Exception | None = None
         runs: list[RecordList] = []
         interrupted = False
         for repetition in range(options.repeat):
             announced = announced or repetition > 0
+            values.clear()
             try:
                 result = conduit.run(
                     main, ranks=options.ranks, conduit=spec.text, seed=options.seed + repetition, segment=segment,
@@ -322,16 +336,24 @@ def _run(
                 if not runs[0]:
                     raise
                 break
+            except Exception as error:
+                if not hosts or len(values) < len(hosts):
+                    raise
+                failure = error
+                runs.append(merge([records for _, records in sorted(values.items()) if records is not None]))
+                break
             runs.append(merge([records for records in result.values if records is not None]))
     if not output.is_first():
         console = Console(file=StringIO())
     records = middle(runs)
+    if not records and failure is not None:
+        raise failure
     if not records:
         raise BadRequest(
             f"--min-size {parameters.min_size} leaves nothing to measure in sections {parameters.sections} on "
             f"'{spec.text}', whose limits are lower; give a smaller one or other sections"
         )
-    return ConduitResults(
+    found = ConduitResults(
         program=program.name,
         conduit=spec.text,
         ranks=len(hosts),
@@ -345,6 +367,7 @@ def _run(
         marks=tuple(program.marks(spec)),
         records=_compared(program, spec, records, on_one_host(hosts, parameters.pairing), console),
     )
+    return found, failure
 
 
 def _lowered(program: Program, spec: Spec, parameters: Parameters) -> list[str]:

@@ -23,6 +23,7 @@ class Ran:
     program: str
     arguments: tuple[str, ...]
     conduit: str
+    title: str
     simulated: bool
     options: Mapping[str, object]
     seed: int
@@ -67,7 +68,7 @@ def print_times(runs: Sequence[Ran], console: Console) -> None:
     first = runs[0]
     rows = [
         (
-            each.conduit,
+            each.title,
             each.ranks,
             f"{each.seconds * 1e6:.3f}",
             f"{each.seconds / first.seconds:.3f}" if first.seconds and each.simulated is first.simulated else "",

@@ -404,6 +404,7 @@ def _ran(file: ProgramFile, spec: Spec, args: tuple[str, ...], settings: Mapping
         program=str(file.path),
         arguments=args,
         conduit=result.conduit,
+        title=spec.title,
         simulated=spec.simulated,
         options=spec.in_effect,
         seed=settings["seed"],

@@ -138,6 +138,7 @@ class LayerReport:
         held: by task what it holds.
         wanted: what tasks of this rank wait for that others hold.
         clues: what means something beside those of other ranks.
+        short: by what texts call something at length, what it is called once that was said.
     """
 
     notes: list[str] = attrs.field(factory=list)
@@ -149,6 +150,7 @@ class LayerReport:
     held: dict[object, list[LayerHold]] = attrs.field(factory=dict)
     wanted: list[LayerWant] = attrs.field(factory=list)
     clues: list[Clue] = attrs.field(factory=list)
+    short: dict[str, str] = attrs.field(factory=dict)
 
     def note(self, text: str, messages: int = 0) -> None:
         """Add a line about this rank, and about so many messages that it has not handled."""
@@ -176,6 +178,10 @@ class LayerReport:
     def wants(self, what: str, wait: str = "", held: str = "") -> None:
         """Say that this rank waits for something that another holds; see `LayerWant`."""
         self.wanted.append(LayerWant(what, wait, held))
+
+    def says_once(self, what: str, short: str) -> None:
+        """Let the report call something `what` where it comes first, and `short` behind that."""
+        self.short[what] = short
 
     def advise(self, text: str) -> None:
         """Say what to do about that, at the end of the report."""

@@ -827,8 +827,8 @@ class Endpoint:
                 and before which call.  `told.part(name, members, come, waits, everybody=False)` says how often this
                 rank has come to what `members` do together, and `waits` which of its waits is for which turn: the
                 report then names the ranks that have not come.  `told.clue(clue)` adds what means something beside the
-                clues of other ranks alone, which the report asks for advice (`conduit.contract.Clue`).  What it raises
-                is left out.
+                clues of other ranks alone, which the report asks for advice (`conduit.contract.Clue`).
+                `told.says_once(what, short)` lets a long name come once.  What it raises is left out.
 
         Raises:
             BadRequest: no function.

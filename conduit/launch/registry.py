@@ -102,6 +102,13 @@ class Spec:
         return f"{self.name}:{rest}" if rest else self.name
 
     @property
+    def title(self) -> str:
+        """That with the option which says which network is meant, though it be the default: for who compares specs."""
+        chosen = ",".join(f"{name}={value}" for name, value in self.choice.items())
+        rest = ",".join(filter(None, (chosen, render(self.options))))
+        return f"{self.name}:{rest}" if rest else self.name
+
+    @property
     def simulated(self) -> bool:
         """Whether its time is virtual."""
         return self.cls.simulated

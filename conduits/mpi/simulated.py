@@ -823,6 +823,7 @@ class SimulatedProcess(Process):
 
         Of those that their sender waits for in a send its wait tells.  Tell also which collective calls it is in.
         """
+        super().tell(told)
         for task, requests in self._waiting.items():
             told.waits_now(task, requests.words(), requests)
         waited_for = _senders_wait(self._port)

@@ -220,13 +220,13 @@ class Arrivals:
         return None if call is None else (call, place, call.receives[place])
 
     def collective_greeting(self, token: Token, lead: int, count: int, sequence: int, *words: int) -> None:
-        """Request: the rank before makes this call; nothing follows, unless this rank makes another."""
+        """Request: a rank makes this call; nothing follows, unless this one makes another."""
         self._unexpected(token, lead, count, sequence, words)
         token.reply_short(self.collective_greeted, lead, count)
 
     def collective_greeted(self, token: Token, lead: int, count: int) -> None:
-        """Reply: the next rank has seen this one's call."""
-        self._team_table.find(lead, count).greetings -= 1
+        """Reply: a rank has seen this one's call."""
+        self._team_table.find(lead, count).greeted.remove(token.rank)
 
     def collective_broken(self, token: Token, payload: memoryview, lead: int, count: int, sequence: int) -> None:
         """Request: a call of a team was cancelled or has failed, so that those after call `sequence` can never end.

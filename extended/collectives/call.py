@@ -239,7 +239,8 @@ class CollectiveCall:
         self.in_turn = False
         self.steps: Steps | None = None  # the rest of the algorithm
         self.exhausted = False  # whether the algorithm has come to its end
-        self.greets = True  # whether the next rank is told of this call, which the algorithm may not do by itself
+        # Which rank of the team a short message tells of this call, None where the algorithm does it by itself.
+        self.greets: int | None = (rank + 1) % topology.size
         self.awaited: CollectiveWait | None = None  # what it waits for
         self.receives: dict[MatchKey, PostedReceive] = {}
         self.held: dict[MatchKey, memoryview] = {}  # sends that wait until their destination is ready

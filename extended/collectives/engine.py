@@ -197,7 +197,7 @@ class CollectiveEngine:
         """
 
         def settled() -> bool:
-            return team_calls.is_broken() or not (team_calls.calls or team_calls.waiting or team_calls.greetings)
+            return team_calls.is_broken() or not (team_calls.calls or team_calls.waiting or team_calls.greeted)
 
         try:
             what = f"the collective calls{team_name(team_calls.members)} to end"
@@ -215,7 +215,7 @@ class CollectiveEngine:
         team_calls.enter(self._ep.rank, call, place)
         if used:
             algorithm = TABLE[call.kind][used]
-            call.steps, call.greets = algorithm.run(call), not algorithm.connects(call.size)
+            call.steps, call.greets = algorithm.run(call), algorithm.greets(call)
         else:
             call.steps = self._as_root_says(call)
         if team_calls.may_begin(call.sequence):
@@ -225,8 +225,8 @@ class CollectiveEngine:
 
     def _start(self, team_calls: TeamCalls, call: CollectiveCall) -> None:
         self.ready.append(call)
-        if call.greets and call.size > 1:
-            self.send_queue.greet(team_calls, call)
+        if call.greets is not None and call.size > 1:
+            self.send_queue.greet(team_calls, call, call.members[call.greets])
 
     def _as_root_says(self, call: CollectiveCall) -> Steps:
         head, work = call.unexpected.head, call.work

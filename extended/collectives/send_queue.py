@@ -73,7 +73,7 @@ class Handlers(Protocol):
 
     @property
     def collective_greeting(self) -> Callable[..., None]:
-        """The rank before makes this call."""
+        """Another rank makes this call."""
 
     @property
     def collective_broken(self) -> Callable[..., None]:
@@ -140,10 +140,9 @@ class SendQueue:
         """Put something back, at the end."""
         self.listed.append(sending)
 
-    def greet(self, team_calls: TeamCalls, call: CollectiveCall) -> None:
-        """List the short message that tells the next rank of a call."""
-        team_calls.greetings += 1
-        dest = call.members[(call.rank + 1) % call.size]
+    def greet(self, team_calls: TeamCalls, call: CollectiveCall, dest: int) -> None:
+        """List the short message that tells a rank of the job of a call."""
+        team_calls.greeted.append(dest)
         self._one(None, dest, self.handlers.collective_greeting, *call.signature.words, of=call)
 
     def tell_broken(self, team_calls: TeamCalls, sequence: int, why: str) -> None:

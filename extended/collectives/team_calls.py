@@ -54,7 +54,7 @@ class TeamCalls:
         rank: this rank in it.
         calls: those under way, by number.
         broken: what broke the team, None while it is whole.
-        greetings: short messages to the next rank that it has not answered yet.
+        greeted: the ranks of the job that have not answered a short message which tells of a call, one for each.
         next: the number of the next call.
         waiting: calls that wait for a fence.
         warn: says what users are to know of calls that others make and this rank never will; None while it may.
@@ -78,7 +78,7 @@ class TeamCalls:
         self.calls: dict[int, CollectiveCall] = {}
         self.broken: Broken | None = None
         self.told_broken = False  # whether the program knows it here, by an error or because it has done it
-        self.greetings = 0
+        self.greeted: list[int] = []
         self.next = 0
         self.waiting: deque[CollectiveCall] = deque()
         self.warn: Callable[[str], None] | None = None
@@ -227,8 +227,8 @@ class TeamCalls:
         """Return the ranks of the job that `call` waits for; if it is None or waits for a fence, those of all calls."""
         calls = self.calls.values() if call is None or call in self.waiting else (call,)
         ranks = {rank for each in calls for rank in each.missing()}
-        if call is None and self.greetings:
-            ranks.add(self.members[(self.rank + 1) % len(self.members)])
+        if call is None:
+            ranks.update(self.greeted)
         return sorted(ranks)
 
     def finish(self, call: CollectiveCall) -> int | None:

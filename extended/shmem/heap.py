@@ -87,7 +87,13 @@ class Allocations:
         if block is None:
             return "a lock of the symmetric heap whose array is no more"
         made = f" ({block.made})" if place == "0" else ""
-        return f"the lock at offset {block.offset + int(place)} of the symmetric heap{made}"
+        return f"{self.short_title(name)} of the symmetric heap{made}"
+
+    def short_title(self, name: str) -> str:
+        """Return what a report calls such a lock that has said its title."""
+        serial, _, place = name.partition(" ")
+        block = self._by_serial.get(int(serial))
+        return self.title(name) if block is None else f"the lock at offset {block.offset + int(place)}"
 
     def given(self, root: Array, array: Array) -> None:
         """Take note of the array that the program gets of a root."""

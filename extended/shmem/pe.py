@@ -97,7 +97,7 @@ class PE(Sealed, ShmemConstants, Waits, ShmemAtomics, ShmemCollectives, ShmemLoc
         self.TEAM_WORLD = ShmemTeam(TeamState(x, x, self._open, config, predefined=True))
         self.TEAM_SHARED = ShmemTeam(TeamState(alone, x, self._open, config, predefined=True))
         self.TEAM_INVALID = ShmemTeam()
-        x.title_locks(LOCKS, self._blocks.title)
+        x.title_locks(LOCKS, self._blocks.title, self._blocks.short_title)
         self.Ctx = CtxMaker(x, self.TEAM_WORLD)
         self.CTX_DEFAULT = self.Ctx.default
         self.CTX_INVALID = Ctx()

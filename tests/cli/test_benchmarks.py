@@ -21,6 +21,7 @@ from conduit.benchmarks.options import parameters_for
 from conduit.benchmarks.record import merge
 from conduit.benchmarks.report import ConduitResults, print_runs, runs_as_json, table
 from conduit.launch import output
+from conduits.loggp.port import Loggp, LoggpTransport
 
 
 @pytest.mark.parametrize(
@@ -577,3 +578,29 @@ def test_a_size_that_needs_too_large_a_segment_is_refused_by_its_option(command)
         "conduit testsmall: --max-size 4M needs segment=4M: the SCI driver gives at most 2M of contiguous memory; ask "
         "for at most 2M, or use sci:patched=yes\n"
     )
+
+
+def test_an_error_after_the_last_rank_s_main_loses_no_row(command, tmp_path, monkeypatch):
+    words = ("testam", "--conduit", "loggp", "--sections", "A", "--iterations", "2")
+    _, right, _ = command(*words)
+
+    def fails(network):
+        raise conduit.ConduitError("the counts are gone")
+
+    monkeypatch.setattr(Loggp, "host_statistics", fails)
+    file = tmp_path / "results.json"
+    status, out, err = command(*words, "--conduit", "sci", "--repeat", "2", "--json", str(file))
+    assert (status, err) == (1, f"wrote {file}\nconduit testam: the counts are gone\n")
+    assert out.split("\n\n")[1:] == right.split("\n\n")[1:]
+    (only,) = json.loads(file.read_text())
+    assert len(only["records"]) == 4
+
+
+def test_an_error_before_that_shows_no_table(command, monkeypatch):
+    def fails(transport):
+        raise conduit.ConduitError("no message can be taken")
+
+    monkeypatch.setattr(LoggpTransport, "take", fails)
+    status, out, err = command("testam", "--conduit", "loggp", "--sections", "A", "--iterations", "2")
+    assert (status, "operation" in out) == (1, False)
+    assert "no message can be taken" in err

@@ -546,6 +546,23 @@ def test_without_matplotlib(command, tmp_path, monkeypatch):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "wrong"),
+    [
+        (("--sweep", "ranks"), "--sweep 'ranks' names no values; write it as slots=1,2,4 or ranks=2,4,8"),
+        (("--sweep", "set=a,b"), "--sweep set: conduit 'sci' has no such option"),
+        (("--conduit", "sic"), "there is no conduit 'sic'"),
+        (("--from", "none.json"), "--from none.json"),
+    ],
+)
+def test_what_is_wrong_in_the_call_is_told_before_matplotlib_is_missed(command, tmp_path, monkeypatch, words, wrong):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    status, out, err = command("compare", *words, "--out", str(tmp_path / "out"))
+    assert (status, out) == (2, "")
+    assert wrong in err
+    assert "matplotlib" not in err
+
+
 def test_without_matplotlib_ratios_are_told(command, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     (tmp_path / "a.json").write_text(json.dumps([dict(of(a=1.0, b=4.0).content)]))

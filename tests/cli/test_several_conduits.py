@@ -265,6 +265,17 @@ def test_times_of_different_clocks_are_not_divided(run, monkeypatch):
     ]
 
 
+def test_the_table_names_the_library_of_MPI_though_it_be_the_default(run):
+    asked = ("mpi", "mpi:library=scampi,collectives=nodes", "mpi:collectives=flat,library=sunmpi", "loggp:L=5e-6")
+    _, out, _ = run('api = "mpi"\nasync def main(comm): await comm.Barrier()', *asked[:3])
+    assert [line.split()[0] for line in out.split("─\n")[1].splitlines() if line] == [
+        "mpi:library=scampi",
+        "mpi:library=scampi,collectives=nodes",
+        "mpi:library=sunmpi,collectives=flat",
+    ]
+    assert "\nranks=2 conduit=mpi:collectives=nodes seconds=" in out
+
+
 @pytest.mark.parametrize(
     ("width", "shown"),
     [

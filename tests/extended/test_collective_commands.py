@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import trio
 from rich.console import Console
 
 import conduit
@@ -11,6 +12,7 @@ from conduit.benchmarks import BenchmarkOptions, execute
 from extended import Extended
 from extended.collectives.algorithms import TABLE
 from extended.commands import testbarrier, testcoll
+from extended.commands.together import begin_together
 
 SPEC = "loggp:max_medium=512,max_long=1000"
 
@@ -123,3 +125,78 @@ def test_options_without_a_use_are_refused(name):
     if name in ("local", "pairing"):
         with pytest.raises(conduit.BadRequest, match=rf"\A{option} {value} means nothing to testcoll; leave it out"):
             testcoll.program(testcoll.CollectiveOptions(**{name: value}))
+
+
+@pytest.mark.parametrize("ranks", [1, 3, 8])
+@pytest.mark.parametrize("network", ["loggp", "sci", "sunfire", "startx", "udp", "t3e", "origin"])
+def test_all_ranks_begin_at_one_time(network, ranks):
+    async def main(ep):
+        x = await Extended.attach(ep)
+        begun = []
+        for turn in range(4):
+            await ep.compute(1e-5 * (ep.rank * 7 % 5) * turn)  # they come at times of their own
+            begun.append(await begin_together(x, 48))
+            await x.reduce(ep.rank)
+        return begun
+
+    for at_once in zip(*conduit.run(main, ranks=ranks, conduit=network).values, strict=True):
+        assert not any(began.late for began in at_once)
+        times = [began.at for began in at_once]
+        assert max(times) - min(times) <= 1e-9, "a clock may count nanoseconds"
+
+
+def test_where_a_rank_is_late_it_is_measured_again(monkeypatch):
+    asked = []
+
+    async def main(ep):
+        x = await Extended.attach(ep)
+        block = testcoll.CollectiveBlock(section="G", call="all_reduce", algorithm=None, nbytes=8)
+
+        async def begin(x, ahead):
+            began = await begin_together(x, ahead)
+            asked.append((x.rank, ahead))
+            return began._replace(late=ahead < 48 and x.rank == 2)
+
+        monkeypatch.setattr(testcoll, "begin_together", begin)
+        return await testcoll._timed(x, block, 2, nb=False)
+
+    values = conduit.run(main, ranks=3, conduit="loggp").values
+    assert len({seconds for seconds, _ in values}) == 1
+    assert sorted(asked) == [(rank, ahead) for rank in range(3) for ahead in (3, 12, 48)]
+
+
+def test_who_comes_after_the_time_says_so():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        await x.barrier()
+        return await begin_together(x, 0)
+
+    assert all(began.late for began in conduit.run(main, ranks=4, conduit="loggp").values)
+
+
+@pytest.mark.parametrize("network", ["sci", "startx"])
+def test_what_was_measured_before_changes_no_figure(tmp_path, network):
+    def figures(sections):
+        run = _coll(tmp_path, conduit=(network,), ranks=8, iterations=20, max_size=8, sections=sections)
+        return [record["microseconds"] for record in run["records"] if record["section"] == "G"]
+
+    alone = figures("G")
+    for before in ("A", "D", "BE"):
+        assert figures(before + "G") == pytest.approx(alone, rel=0.1)
+
+
+def test_processes_begin_as_a_barrier_lets_them_go():
+    class Real:
+        simulated, now = False, 5.0
+
+    class Layer:
+        ep, met = Real(), 0
+
+        async def barrier(self):
+            self.met += 1
+
+    async def main():
+        layer = Layer()
+        return await begin_together(layer), layer.met
+
+    assert trio.run(main) == ((5.0, False), 1)

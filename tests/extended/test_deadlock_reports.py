@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import conduit
 from conduit.launch.reports import brief
-from extended import Extended, upc
+from extended import Extended, shmem, upc
 from extended.collectives.algorithms import TABLE, check_algorithm
 from extended.topology import topology
 from extended.windows import Win
@@ -363,6 +363,67 @@ def test_an_element_that_is_awaited_is_named_with_what_is_sent_for_it():
 
     with pytest.raises(conduit.Deadlock, match=r"waits for get in a\[3\], which rank 1 must bring about, since"):
         upc.run(main, threads=2, conduit="loggp")
+
+
+def test_a_call_of_a_front_end_that_has_the_name_of_what_it_stands_on_is_named():
+    async def gets(pe):
+        a = await pe.zeros(4, "i8")
+        await pe.barrier_all()
+        if pe.my_pe():
+            await trio.sleep_forever()
+        await pe.get(np.zeros(4, "i8"), a, 1)
+
+    async def adds(t):
+        a = await t.all_alloc(4, "i8")
+        await t.barrier()
+        if t.MYTHREAD:
+            await trio.sleep_forever()
+        await a.fetch_add(3, 1)
+
+    with pytest.raises(conduit.Deadlock, match=r"waits for get in pe\.get, which rank 1 must bring about, since"):
+        shmem.run(gets, pes=2, conduit="loggp")
+    with pytest.raises(conduit.Deadlock, match=r"waits for atomic\.fetch_add in a\.fetch_add, which rank 1 must bring"):
+        upc.run(adds, threads=2, conduit="loggp")
+
+
+@pytest.mark.parametrize("call", ["put_strided", "get", "memset", "fetch_add"])
+def test_a_call_of_the_layer_itself_is_named_once(call):
+    async def main(ep):
+        x = await Extended.attach(ep)
+        domain = x.atomic("i8")
+        if ep.rank:
+            await trio.sleep_forever()
+        if call == "put_strided":
+            await x.put_strided(1, 0, (16, 1), np.zeros((4, 8), np.uint8))
+        elif call == "get":
+            await x.get(1, 0, 8)
+        elif call == "memset":
+            await x.memset(1, 0, 0, 8)
+        else:
+            await domain.fetch_add(1, 0, 1)
+
+    waits = f"atomic.{call}" if call == "fetch_add" else call
+    assert f"waits for {waits}, which rank 1 must bring about, since" in brief(_report(main, ranks=2))
+
+
+@pytest.mark.parametrize(
+    ("call", "waits"),
+    [
+        ("wait_all", "wait_all of all_reduce_nb and 2 broadcast_nb (1 other is done)"),
+        ("wait_some", "wait_some of all_reduce_nb and 2 broadcast_nb"),
+    ],
+)
+def test_a_wait_for_several_handles_names_what_is_pending(call, waits):
+    async def main(ep):
+        x = await Extended.attach(ep)
+        handles = [await x.put_nb(0, 0, b"12345678")] if call == "wait_all" else []
+        if ep.rank:
+            handles += [await x.all_reduce_nb(1.0), await x.broadcast_nb(None), await x.broadcast_nb(None)]
+            await getattr(x, call)(handles)
+        else:
+            await ep.block_until(lambda: False, what="nothing")
+
+    assert f"waits for {waits}, which rank 0 must bring about, since" in brief(_report(main, ranks=2))
 
 
 def test_a_call_that_is_what_it_waits_for_is_named_once():

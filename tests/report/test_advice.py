@@ -8,6 +8,7 @@ import pytest
 
 import conduit
 from conduit.launch.tracing import reporting
+from conduit.seeing.report.advice import advice
 from extended import Extended
 from extended.windows import LOCK_SHARED, Win
 
@@ -515,7 +516,8 @@ CAUSES = {
     "first contacts": Cause(contacts, False, True, "First contacts are in the measured part",
                             "Send one message along", "sunfire"),
     "long first contacts": Cause(long_contacts, False, True, "First contacts are in the measured part",
-                                 "Send one message along", "sunfire", ranks=8),
+                                 "Send one message along", "sunfire", ranks=8,
+                                 also=("Rank 0 accesses 7 ranks one after the other",)),
     "lock": Cause(locked, 1, 20, "waits for lock 'a' while others have it", LESS, ranks=8, gone=False),
     "computed in a lock": Cause(
         computed_in_lock, True, False, "waits for lock 'a' while others have it", LESS, gone=False
@@ -554,6 +556,65 @@ def test_the_cause_is_told_first_and_nothing_untrue_and_to_mend_it_helps(name):
     if cause.remedy in FORETOLD:
         assert first.share * found.profile.working / 1e12 == pytest.approx(was - now, rel=0.25)
     assert not (cause.gone and [each.what for each in then.advice if cause.first in each.what])
+
+
+async def all_meet(ep):
+    """All ranks meet in many barriers."""
+    x = await Extended.attach(ep)
+    for _ in range(40):
+        await x.barrier()
+
+
+async def puts_once(ep):
+    """Rank 0 puts a block to each of the others, which wait for all."""
+    x = await Extended.attach(ep)
+    await x.barrier()
+    if ep.rank == 0:
+        for rank in range(1, ep.size):
+            await x.put(rank, 0, np.zeros(4000, "u1"))
+    await x.barrier()
+
+
+@pytest.mark.parametrize(
+    ("main", "others"),
+    [
+        (
+            all_meet,
+            r"Rank \d, like \d other ranks, spends \d\d % of its time after the start but for first contacts in "
+            r"sending and receiving, not in waits: \d+ messages of 0 bytes on the average, \d\.\d µs of its "
+            r"processor for each\. Most of them are for 40 barriers, at \S*test_advice\.py:\d+ in all_meet\.",
+        ),
+        (
+            puts_once,
+            r"Rank 0 accesses 8 ranks one after the other at \S*test_advice\.py:\d+ in puts_once: 8 times; the others "
+            r"wait at \S*test_advice\.py:\d+ in puts_once for "
+            r"\d\d % of the time after the start but for first contacts\.",
+        ),
+    ],
+)
+def test_first_contacts_are_told_beside_the_rest_and_not_in_its_place(main, others):
+    found, _ = reported(main, ranks=9, conduit="sunfire")
+    first, second = found.advice
+    assert first.what.startswith("First contacts are in the measured part")
+    assert re.fullmatch(others, second.what)
+    assert first.share + second.share < 1
+    (alone,) = reported(main, ranks=9, conduit="sci")[0].advice  # which has no first contacts
+    assert alone.remedy == second.remedy
+
+
+def test_in_real_time_uneven_work_may_be_what_else_the_machine_did(monkeypatch):
+    found, _ = reported(heavy, UNEVEN, ranks=4, conduit="sci")
+    (sure,) = found.advice
+    assert not re.search(r"seems|unless|again", sure.what + sure.remedy)
+    monkeypatch.setattr(found.recording, "clock_errors", [0] * 4)
+    (told,) = advice(found.recording, found.profile)
+    assert told.what.startswith("Rank 3 seems to compute 4,000.0 µs, 2.0 times what the others compute on the average")
+    assert told.what.endswith(" less, unless the machine did something else meanwhile.")
+    assert told.what.partition(" less")[0] == sure.what.partition(" less")[0].replace("computes", "seems to compute")
+    assert told.remedy == (
+        "Run it again: where it is the same rank each time, spread the work evenly over the ranks; where it is "
+        "another, other programs had the processors."
+    )
 
 
 HERE = r"at \S*test_advice.py:\d+ in \w+"

@@ -225,6 +225,7 @@ def _rank(
         told.awaited,
         tuple(told.wanted),
         tuple(map(CarriedClue.of, told.clues)),
+        tuple(told.short.items()),
     )
     stuck = any(task.call == OF_TRIO for task in found) and not (not of_rank.undelivered and _wait_in_locks(own))
     if of_rank.running and not of_rank.may_poll and stuck:
@@ -439,20 +440,39 @@ def _endpoint_call(frames: Iterable[tuple[FrameType, int]]) -> str:
 def _in_its_call(task: trio.lowlevel.Task, what: str) -> str:
     """Return what a task waits for; of the name of a call that the program has not made, in which one that it has.
 
-    `pe.put_signal` waits for a put of the layer that it stands on.
+    `pe.put_signal` waits for a put of the layer that it stands on, and `pe.get` for a get.
     """
     frames = list(tasks.frames(task)) if _A_NAME.fullmatch(what) else []
     inner = [frame for frame, _ in frames if _is_program(frame)]
     if not inner or _endpoint_call(frames).startswith("ep."):  # it has said itself what it waits for
         return what
     match written.node(inner[-1].f_code, inner[-1].f_lasti):
-        case ast.Await(value=ast.Call(func=ast.Attribute(attr=name) as part)) if name != what.rpartition(".")[2]:
+        case ast.Await(value=ast.Call(func=ast.Attribute(attr=name) as part)):
+            if name == what.rpartition(".")[2] and not _stands_on_another(frames, what):
+                return what
             text = ast.unparse(part)
         case ast.Await(value=ast.Subscript() as part):
             text = ast.unparse(part)
         case _:
             return what
     return f"{what} in {text}" if len(text) <= written.SHOWN else what
+
+
+def _stands_on_another(frames: Iterable[tuple[FrameType, int]], what: str) -> bool:
+    """Say whether the call that a program awaits makes one of its own name in another package, on which it stands."""
+    of, _, name = what.rpartition(".")
+    packages: list[str] = []
+    named_so: set[str] = set()
+    for frame, _ in frames:
+        module = str(frame.f_globals.get("__name__", ""))
+        if _is_program(frame):
+            packages, named_so = [], set()
+        elif not module.startswith("conduit."):  # whose frames are between a layer's call and its work, and beneath
+            packages.append(module.rpartition(".")[0])
+            if frame.f_code.co_name == name:
+                named_so.add(packages[-1])
+    # A call of an object of the layer may run in a function of another name.
+    return not named_so.union(packages[-1:] if of else ()) <= set(packages[:1])
 
 
 @lru_cache(maxsize=64)

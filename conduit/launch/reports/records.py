@@ -16,8 +16,8 @@ COMPUTES = "ep.compute"
 """What a task does that computes, which polls nothing either: `TaskRecord.call`."""
 
 
-_NOT_IN_JSON = ("clues", "members", "turns")
-"""Objects of layers, and ranks that are all of them."""
+_NOT_IN_JSON = ("clues", "members", "short", "turns")
+"""Objects of layers, ranks that are all of them, and what texts alone need."""
 
 
 @attrs.frozen
@@ -156,6 +156,7 @@ class RankRecord:
         awaited: how many others waits of their senders tell of.
         wants: what its tasks wait for that others hold.
         clues: what the layers above know that means something beside what they know of others.
+        short: what layers call at length, and what that is called once it was said.
     """
 
     rank: int
@@ -174,6 +175,7 @@ class RankRecord:
     awaited: int = 0
     wants: tuple[LayerWant, ...] = ()
     clues: tuple[CarriedClue, ...] = ()
+    short: tuple[tuple[str, str], ...] = ()
 
     @property
     def may_poll(self) -> bool:

@@ -45,12 +45,20 @@ def brief(report: Report) -> str:
     if len(lines) > room:
         lines[room - 1 :] = [f"... and {many(len(lines) - room + 1, 'line')} more; {_MORE}"]
     lines += advice
-    return shorten("\n".join(lines), _files(report))
+    return shorten(_once("\n".join(lines), report), _files(report))
 
 
 def full(report: Report) -> str:
     """Return the report with every rank by itself."""
-    return shorten("\n".join(_Text(report).full()), _files(report))
+    return shorten(_once("\n".join(_Text(report).full()), report), _files(report))
+
+
+def _once(text: str, report: Report) -> str:
+    """Let what layers call at length be called so once."""
+    for what, short in {pair for rank in report.ranks for pair in rank.short}:
+        first, whole, rest = text.partition(what)
+        text = first + whole + rest.replace(what, short)
+    return text
 
 
 def _files(report: Report) -> set[str]:

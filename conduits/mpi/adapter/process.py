@@ -83,6 +83,7 @@ class RealProcess(Process):
 
     def tell(self, told: Told) -> None:
         """Tell whose messages no receive asks for, and how often this rank has come to collective calls."""
+        super().tell(told)
         told.clue(Unasked(self.library.unasked()))
         for part in self.same_calls.parts():
             told.part(part.name, part.group, part.come, part.waits, everybody=part.everybody, turns=part.turns)

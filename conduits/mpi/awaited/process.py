@@ -165,6 +165,8 @@ class Process(ABC):
         tally: where the messages of collectives are counted, None where they are not.
         same_calls: where the collective calls of all ranks are compared, or of a process kept; None where they are not.
         unwaited: how many requests were begun and not waited for, by call and line of the program.
+        tested: returns what a report is to say of the requests that were tested last, "" for nothing; None where the
+            rank has waited since.
         call: awaited as `call(function, *args)`, calls a plain function of MPI; returns what it does when the CPU has
             done what it began.
     """
@@ -180,6 +182,7 @@ class Process(ABC):
         self.hosts = tuple(hosts)
         self.handles: dict[str, Any] = {}
         self.unwaited: Counter[RequestPlace] = Counter()
+        self.tested: Callable[[], str] | None = None
 
     @abstractmethod
     async def wait(self, over: Callable[[], object], what: str, ranks: Sequence[int]) -> None:
@@ -290,8 +293,10 @@ class Process(ABC):
             warn: `conduit.Endpoint.warn`, which may also be called as the job ends.
         """
 
-    def tell(self, told: Told) -> None:  # noqa: B027  real libraries say nothing of what they keep
+    def tell(self, told: Told) -> None:
         """Tell what this rank knows when a report is made of a job that gets no further."""
+        if self.tested is not None and (text := self.tested()):
+            told.note(text)
 
     async def finish(self) -> None:  # noqa: B027  where time is virtual the job waits by itself
         """Wait, when the rank's main is over, until all that it has begun is away."""

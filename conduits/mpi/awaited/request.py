@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, ClassVar, Literal, SupportsIndex
 
 import trio
@@ -163,7 +164,7 @@ class Request:
     @checked_call(_with_status("Test"))
     async def Test(self, status: Status | None = None) -> bool:
         """Poll once; return whether it is over.  Then its handle is null."""
-        await _poll([self])
+        await _poll([self], "Test")
         if not self._over():
             return False
         self._finish(status)
@@ -204,7 +205,7 @@ class Request:
     @checked_call(_given("Testall"))
     async def Testall(requests: Sequence[Request], statuses: list[Status] | None = None) -> bool:
         """Poll once; return whether all are over; only then are their handles null."""
-        await _poll(requests)
+        await _poll(requests, "Testall")
         if not all(each._over() for each in requests):
             return False
         _finish_all(requests, range(len(requests)), statuses)
@@ -222,7 +223,7 @@ class Request:
     @checked_call(_given("Testany"))
     async def Testany(requests: Sequence[Request], status: Status | None = None) -> tuple[int, bool]:
         """Poll once; return the place of one that is over, and whether there is one or all are null."""
-        await _poll(requests)
+        await _poll(requests, "Testany")
         return _finish_one(requests, status)
 
     @staticmethod
@@ -236,7 +237,7 @@ class Request:
     @checked_call(_given("Testsome"))
     async def Testsome(requests: Sequence[Request], statuses: list[Status] | None = None) -> list[int] | None:
         """Poll once; return the places of those that are over, None where all are null."""
-        await _poll(requests)
+        await _poll(requests, "Testsome")
         return _finish_some(requests, statuses)
 
     # -- inside ----------------------------------------------------------------------------------------
@@ -361,6 +362,8 @@ REQUEST_NULL = Request()
 
 async def _wait(requests: Sequence[Request], enough: Callable[..., bool]) -> None:
     left = [each for each in requests if each._plain is not None]
+    if left:
+        left[0]._of().tested = None
     over = [each._over() for each in left]  # asked once: on real MPI the answer may change at any time
     if not left or enough(over):
         await _pass_on(left)
@@ -372,12 +375,26 @@ async def _wait(requests: Sequence[Request], enough: Callable[..., bool]) -> Non
     await left[0]._of().wait_for(lambda: enough(plain.over for plain in plains), OpenRequests(begun, sum(over)))
 
 
-async def _poll(requests: Sequence[Request]) -> None:
+async def _poll(requests: Sequence[Request], call: str) -> None:
     for each in requests:
         if each._plain is not None:
-            await each._of().poll()
+            process = each._of()
+            process.tested = partial(_still_open, requests, call)
+            await process.poll()
             return
     await _pass_on(())
+
+
+def _still_open(requests: Sequence[Request], call: str) -> str:
+    """Say in a report which requests of a test are open by then; "" where it would find what it looks for.
+
+    A program that tests in a loop waits in no call: its report has no other word of them.
+    """
+    left = [each for each in requests if each._counts()]
+    begun = [OpenRequest(each._plain, each._what, each._ranks) for each in left if not each._over()]
+    if not begun or (call in ("Testany", "Testsome") and len(begun) < len(left)):
+        return ""
+    return f"its last {call} was of {OpenRequests(begun, len(left) - len(begun)).words()}"
 
 
 async def _pass_on(open_: Sequence[Request]) -> None:

@@ -35,13 +35,16 @@ class Algorithm(ABC):
         """
         return ""
 
-    def connects(self, size: int) -> bool:
-        """Say whether every rank sends to its next rank, or every rank to the one before, without waiting first.
+    def greets(self, call: CollectiveCall) -> int | None:
+        """Return the rank that an extra short message tells of this call, None where none is needed.
 
-        Then ranks that make different calls always find out.  Where this is false a short message to the next rank is
-        added to the call.
+        Ranks that make different calls always find out where each of them sends to its next rank, or each to the one
+        before, without waiting first; and where each has told of its call whom it waits for.
+
+        Args:
+            call: of a team of more than one.
         """
-        return False
+        return (call.rank + 1) % call.size
 
     @abstractmethod
     def run(self, call: CollectiveCall) -> Steps:

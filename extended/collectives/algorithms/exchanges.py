@@ -41,9 +41,9 @@ class DisseminationAllGather(Algorithm):
 
     name = "dissemination"
 
-    def connects(self, size: int) -> bool:
+    def greets(self, call: CollectiveCall) -> int | None:
         """The first step goes to the rank before."""
-        return True
+        return None
 
     def run(self, call: CollectiveCall) -> Steps:
         """Collect in the order of distance, and turn at the end."""
@@ -68,9 +68,9 @@ class RingAllGather(Algorithm):
 
     name = "ring"
 
-    def connects(self, size: int) -> bool:
+    def greets(self, call: CollectiveCall) -> int | None:
         """The first block goes to the next rank."""
-        return True
+        return None
 
     def run(self, call: CollectiveCall) -> Steps:
         """Pass on what came last."""
@@ -94,9 +94,9 @@ class PairwiseAllToAll(Algorithm):
 
     name = "pairwise"
 
-    def connects(self, size: int) -> bool:
+    def greets(self, call: CollectiveCall) -> int | None:
         """The first step goes to the next rank."""
-        return True
+        return None
 
     def run(self, call: CollectiveCall) -> Steps:
         """A few steps at a time."""
@@ -123,9 +123,9 @@ class DisseminationAllToAll(Algorithm):
 
     name = "dissemination"
 
-    def connects(self, size: int) -> bool:
+    def greets(self, call: CollectiveCall) -> int | None:
         """The first step goes to the next rank."""
-        return True
+        return None
 
     def run(self, call: CollectiveCall) -> Steps:
         """Sort by the way to go, send on bit by bit, sort by origin."""

@@ -60,6 +60,11 @@ class TreeAllReduce(_OnTree):
         yield from down(call, back(call.topology, 0, call.rank), made.view(np.uint8))
 
 
+def _extra(size: int) -> int:
+    """Return by how many that many ranks are over a power of two."""
+    return size - (1 << (size.bit_length() - 1))
+
+
 class DisseminationAllReduce(Algorithm):
     """Ranks exchange with partners at distances 1, 2, 4 ...; the ranks over a power of two join a neighbour first.
 
@@ -68,17 +73,19 @@ class DisseminationAllReduce(Algorithm):
 
     name = "dissemination"
 
-    def connects(self, size: int) -> bool:
-        """Where each rank has a partner at once, the one that waits has told the one it waits for."""
-        return size & (size - 1) == 0
+    def greets(self, call: CollectiveCall) -> int | None:
+        """Whoever waits has told whom it waits for, but those that get small data from above a power of two."""
+        assert call.work.given is not None
+        folded = call.rank < 2 * _extra(call.size) and call.rank % 2
+        return call.rank - 1 if folded and call.is_eager(call.work.given.nbytes) else None
 
     def run(self, call: CollectiveCall) -> Steps:
         """Fold to a power of two, exchange, unfold."""
         given, made, rank = call.work.given, call.work.made, call.rank
         assert given is not None
         assert made is not None
-        core = 1 << (call.size.bit_length() - 1)
-        extra = call.size - core
+        extra = _extra(call.size)
+        core = call.size - extra
         if rank < 2 * extra and rank % 2 == 0:
             result = call.receive(rank + 1, made, core)
             call.send(rank + 1, given)

@@ -19,9 +19,9 @@ class Fence(Algorithm):
 
     name = "dissemination"
 
-    def connects(self, size: int) -> bool:
+    def greets(self, call: CollectiveCall) -> int | None:
         """The first step goes to the next rank."""
-        return True
+        return None
 
     def run(self, call: CollectiveCall) -> Steps:
         """Tell the rank 2**s on, wait for the one 2**s before."""

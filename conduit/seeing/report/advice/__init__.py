@@ -35,9 +35,10 @@ def advice(recording: ReportRecording, found: Profile) -> list[Advice]:
         *hot_spots(recording, found),
         *full_queues(recording, found, met),
         *unaligned(recording, found),
-        *first_contacts(found, met),
     ]
-    return sorted(every or from_one(recording, found) or short_messages(recording, found), key=lambda each: -each.share)
+    # On some networks first contacts are in every short program: they are told beside the rest, and never in its place.
+    rest = every or from_one(recording, found, met) or short_messages(recording, found, met)
+    return sorted([*rest, *first_contacts(found, met)], key=lambda each: -each.share)
 
 
 def stands_still(recording: ReportRecording) -> bool:

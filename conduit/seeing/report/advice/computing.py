@@ -17,6 +17,12 @@ _ALIKE = 0.9
 """Of the work of the rank that has most, from which another has as much."""
 _HARDLY = 0.01
 """Of the same, up to which another has hardly any."""
+_SPREAD = "Give it less work: spread the work evenly over the ranks."
+_UNLESS = ", unless the machine did something else meanwhile"
+_AGAIN = (
+    "Run it again: where it is the same rank each time, spread the work evenly over the ranks; where it is another, "
+    "other programs had the processors."
+)
 
 
 def not_polled(recording: ReportRecording, found: Profile) -> list[Advice]:
@@ -70,11 +76,16 @@ def imbalance(recording: ReportRecording, found: Profile) -> list[Advice]:
     most = max(heavy, key=lambda rank: (heavy[rank].saved, -rank))
     who, others = _who(heavy, most)
     place = _waiting_place(recording, heavy[most], others)
+    # Who computes in real time may have been without its processor: one run does not tell which it was.
+    seems, unless, remedy = "computes", "", _SPREAD
+    if recording.in_real_time:
+        seems, unless, remedy = "seems to compute", _UNLESS, _AGAIN
     return [
         Advice(
-            f"Rank {who} computes {_more(heavy[most].computes, most, others)}; they wait for it"
-            f"{f', mostly at {place}' if place else ''}. Spread evenly, the work would take {about(saved)} less.",
-            "Give it less work: spread the work evenly over the ranks.",
+            f"Rank {who} {seems} {_more(heavy[most].computes, most, others)}; they wait for it"
+            f"{f', mostly at {place}' if place else ''}. Spread evenly, the work would take {about(saved)} less"
+            f"{unless}.",
+            remedy,
             saved / found.working,
         )
     ]

@@ -13,6 +13,8 @@ import attrs
 from conduit.seeing.report.observer import ReportRecording
 from conduit.words import many
 
+BUT_CONTACTS = " but for first contacts"
+"""What is said of a share of the time without them."""
 WORTH = 0.1
 """Of the time after the start, below which nothing is said."""
 SMALL, MANY = 64, 32
@@ -78,9 +80,9 @@ def about(ticks: float) -> str:
     return f"about {rounded:,.{0 if rounded >= 10 else 1}f} µs"
 
 
-def part(share: float) -> str:
-    """Write a share of the time after the start; of one rank, whose it is."""
-    return f"{100 * share:.0f} % of its time after the start"
+def part(share: float, but: str = "") -> str:
+    """Write a share of the time after the start; of one rank, whose it is; `but`: less what."""
+    return f"{100 * share:.0f} % of its time after the start{but}"
 
 
 def whose(peers: Counter[int], what: str) -> tuple[str, str]:

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 
 import attrs
 
-from conduit.seeing.report.advice.parts import Advice, in_calls, like, part, us
+from conduit.seeing.report.advice.contacts import Contacts
+from conduit.seeing.report.advice.parts import BUT_CONTACTS, WORTH, Advice, in_calls, like, part, us
+from conduit.seeing.report.intervals import Covered
 from conduit.seeing.report.observer import SEND, ReportRecording
 from conduit.seeing.report.profile import Profile
 from conduit.words import many
@@ -48,23 +50,29 @@ class _Handled:
         return self.count >= _SEVERAL and self.nbytes <= _SHORT * self.count
 
 
-def short_messages(recording: ReportRecording, found: Profile) -> list[Advice]:
-    """Ranks most of whose time goes to the processor's part in short messages; said where nothing else is."""
+def short_messages(recording: ReportRecording, found: Profile, met: Contacts) -> list[Advice]:
+    """Ranks most of whose time goes to the processor's part in short messages; said where nothing but `met` is.
+
+    Both are without the rank's first contacts.
+    """
     handled = _handled(recording, found)
+    meeting = [Covered(met.get(rank, ())).within(found.started, found.length) for rank in range(found.ranks)]
+    sending = {rank: max(found.accounts[rank].overhead - meeting[rank], 0) for rank in handled}
+    rest = {rank: found.working - meeting[rank] for rank in handled}
     ranks = [
         rank
         for rank, each in handled.items()
-        if each.short and found.accounts[rank].overhead >= _MOSTLY * found.working
+        if each.short and sending[rank] >= max(_MOSTLY * rest[rank], WORTH * found.working)
     ]
     if not ranks:
         return []
-    most = max(ranks, key=lambda rank: (found.accounts[rank].overhead, -rank))
-    busy, mine = found.accounts[most].overhead, handled[most]
+    most = max(ranks, key=lambda rank: (sending[rank], -rank))
+    busy, mine, but = sending[most], handled[most], BUT_CONTACTS if meeting[most] else ""
     what = f"messages{' and native operations' if mine.native else ''}"
     cause, remedy = _cause(recording, most, mine)
     return [
         Advice(
-            f"Rank {like(most, len(ranks) - 1)} spends {part(busy / found.working)} in sending and receiving, not in "
+            f"Rank {like(most, len(ranks) - 1)} spends {part(busy / rest[most], but)} in sending and receiving, not in "
             f"waits: {mine.count} {what} of {many(round(mine.nbytes / mine.count), 'byte')} on the average, "
             f"{us(busy / mine.count)} of its processor for each.{cause}",
             remedy,

@@ -24,6 +24,65 @@ def report(main, ranks, library, **options):
     return str(caught.value)
 
 
+def notes_at(main, library, limit, ranks=2):
+    """Return what the report of a time limit says of rank 0's last test."""
+
+    async def of(ep):
+        async with entered(ep) as comm:
+            await main(comm)
+
+    with pytest.raises(conduit.TimeLimit) as caught:
+        conduit.run(of, ranks=ranks, ranks_per_host=1, conduit=f"mpi:library={library}", time_limit=limit)
+    return re.findall(r"its last .*", str(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [
+        ("Test", [f"its last Test was of MPI Irecv from rank 1, tag 2, {WORLD}"]),
+        ("Testall", [f"its last Testall was of MPI Irecv from rank 1, tag 2, {WORLD}, and 1 more (1 other is over)"]),
+    ],
+)
+def test_a_loop_of_tests_is_told_with_the_requests_that_are_open(library, call, found):
+    async def main(comm):
+        if comm.rank == 0:
+            begun = [await comm.Irecv(np.zeros(1), 1, tag) for tag in (1, 2, 3)]
+            test = begun[1].Test if call == "Test" else lambda: getattr(MPI.Request, call)(begun)
+            while not await test():
+                await comm.Iprobe(1, 9)
+        else:
+            await comm.Send(np.ones(1), 0, 1)
+            await comm.Recv(np.zeros(1), 0, 9)
+
+    assert notes_at(main, library, 0.02) == found
+
+
+@pytest.mark.parametrize("call", ["Testany", "Testsome"])
+def test_a_loop_for_one_of_several_is_told_while_none_is_over(library, call):
+    async def main(comm):
+        if comm.rank == 0:
+            begun = [await comm.Irecv(np.zeros(1), 1, tag) for tag in (2, 3)]
+            while True:
+                await getattr(MPI.Request, call)(begun)
+        await comm.Recv(np.zeros(1), 0, 9)
+
+    assert notes_at(main, library, 0.02) == [
+        f"its last {call} was of MPI Irecv from rank 1, tag 2, {WORLD}, and 1 more"
+    ]
+
+
+def test_a_test_before_another_wait_for_requests_is_not_told(library):
+    async def main(comm):
+        if comm.rank == 0:
+            tested, awaited = [await comm.Irecv(np.zeros(1), 1, tag) for tag in (1, 2)]
+            await tested.Test()
+            await awaited.Wait()
+        while True:
+            await comm.Iprobe(0, 9)
+
+    assert notes_at(main, library, 0.02) == []
+
+
 def line_of(rank, text):
     """Return what a rank of a report waits for."""
     (found,) = re.findall(rf"^rank {rank}: .* waits for (.*), since ", text, re.MULTILINE)
