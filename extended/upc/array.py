@@ -106,12 +106,12 @@ class SharedArray:
         self.made = made
         layout = description.layout(runtime.ep.size)
         self.memory = ArrayMemory(runtime.x, layout, description.dtype, description.offset)
-        self.pending = Pending(description.dtype)
+        self.pending = Pending(self.memory.moved)
         self._runtime = runtime
         self._layout = layout
         self._rank = runtime.ep.rank
         self._indices: Indices | None = None
-        self._value = np.empty(1, description.dtype)  # where single values get the array's type
+        self._value = np.zeros(1, description.dtype)  # where single values get the array's type
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         """Refuse to be copied or pickled, as the endpoint is.
@@ -284,13 +284,16 @@ class SharedArray:
         owner, offset = self.memory.place(flat)
         if owner == self._rank:
             await self._runtime.ep.poll()
-            return self.memory.local[self._layout.local(flat)]
+            place = self._layout.local(flat)
+            if self.dtype.names:  # of elements with fields numpy gives a view
+                return self.memory.own_moved[place : place + 1].copy().view(self.dtype)[0]
+            return self.memory.local[place]
         value = self.pending.find(flat)
         if value is None:
             value = await self.memory.read_one(owner, offset)
         else:
             await self._runtime.ep.poll()
-        return np.frombuffer(value, self.dtype)[0]
+        return np.frombuffer(bytearray(value) if self.dtype.names else value, self.dtype)[0]
 
     async def _read(self, chosen: selection.Selection, call: str = "a[i]") -> Any:
         await self._runtime.writes.make_room()
@@ -299,6 +302,7 @@ class SharedArray:
             values[~known] = await self.memory.read(chosen.flat[~known], call)
         else:
             values = await self.memory.read(chosen.flat, call)
+        values = values.view(self.dtype)
         return values[0] if chosen.single else values.reshape(chosen.shape)
 
     # ------------------------------------------------------------------------------------------------ writes, relaxed
@@ -328,17 +332,17 @@ class SharedArray:
         self._runtime.writes.added(self, self.dtype.itemsize)
 
     def _write(self, chosen: selection.Selection, value: Any) -> None:
-        values = np.empty(chosen.shape, self.dtype)
+        values = (np.zeros if self.dtype.names else np.empty)(chosen.shape, self.dtype)
         try:
             values[...] = value
         except RuntimeWarning as warning:
             values[...] = self._all_the_same(warning, value)
         except (ValueError, TypeError, OverflowError) as error:
             raise self._refused(error, value, chosen.shape) from None
-        flat, values = chosen.flat, values.reshape(-1)
+        flat, values = chosen.flat, values.reshape(-1).view(self.memory.moved)
         mine = self.memory.own(flat)
         if mine.any():
-            self.memory.local[self._layout.local(flat[mine])] = values[mine]
+            self.memory.own_moved[self._layout.local(flat[mine])] = values[mine]
             flat, values = flat[~mine], values[~mine]
         if len(flat):
             self.pending.put_many(flat, values)
@@ -545,7 +549,7 @@ class SharedArray:
             a new array.
         """
         await self._runtime.writes.settle(self)
-        return (await self.memory.read_all("a.to_numpy")).reshape(self.shape)
+        return (await self.memory.read_all("a.to_numpy")).view(self.dtype).reshape(self.shape)
 
     def as_argument(self) -> Argument:
         """Return how the array is compared between threads, as an argument of a call that all make."""
@@ -580,7 +584,7 @@ class SharedArray:
         except trio.Cancelled:
             self._runtime.x.give_up("a.gather_to")
             raise
-        return None if whole is None else whole.reshape(self.shape)
+        return None if whole is None else whole.view(self.dtype).reshape(self.shape)
 
     def store(self, flat: Indices, values: Values) -> None:
         """Write elements relaxed, by their flattened indices; for the calls that all threads make together."""
