@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+import trio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -650,6 +651,27 @@ def test_an_operator_that_fails_ends_the_call():
 
     with pytest.raises(ZeroDivisionError, match="no such quotient"):
         MPI.run(main, library="scampi", ranks=2)
+
+
+@pytest.mark.parametrize("call", ["Ibarrier", "Ibcast"])
+def test_a_collective_that_is_cancelled_as_it_is_begun_breaks_its_communicator(call):
+    async def main(comm):
+        buffer = np.zeros(1)
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await (comm.Ibarrier() if call == "Ibarrier" else comm.Ibcast(buffer))
+        assert scope.cancelled_caught
+        with pytest.raises(MPI.Exception) as refused:
+            await comm.Barrier()
+        made = await comm.Create_group(comm.Get_group())
+        await made.Barrier()
+        return refused.value.Get_error_class(), str(refused.value)
+
+    text = (
+        f"Comm.Barrier: MPI_COMM_WORLD is broken, its {call} was cancelled here; make another by Create_group on all "
+        "its ranks, as Dup and Split are calls of this one"
+    )
+    assert MPI.run(main, library="scampi", ranks=2).values == [(MPI.ERR_COMM, text)] * 2
 
 
 def test_ranks_that_call_different_collectives_are_told_what_each_waits_for():
