@@ -158,15 +158,17 @@ def test_too_little_room_says_how_much_is_needed(case: Case) -> None:
 
 @pytest.mark.rule("U22")
 def test_threads_that_allocate_different_arrays_find_out(case: Case) -> None:
-    """Also where the bytes are the same."""
+    """Also where the bytes are the same; no memory is taken."""
 
     async def main(t: upc.Thread) -> None:
+        low = t.extended.heap_low
         message = await refused(lambda: t.all_alloc(16, dtype="f8" if t.MYTHREAD else "i8"))
         first, other = re.findall(
             r"thread (\d+) called t\.all_alloc\(shape=\(16,\), dtype=(\w+), block=\d+\) at ", message
         )
         assert (first, other) == (("0", "int64"), ("1", "float64"))
         assert message.endswith("; make the same calls with the same arguments in the same order on every thread")
+        assert t.extended.heap_low == low
         await t.all_alloc(16)
 
     play(case.at_least(2), main)
