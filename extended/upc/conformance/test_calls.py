@@ -57,6 +57,38 @@ def test_a_lock_is_a_fence(case: Case) -> None:
     assert set(values) == {3 * (len(values) - 1) + 1 + 3 * len(values)}
 
 
+@pytest.mark.rule("U17")
+@pytest.mark.parametrize("how", ["async with", "release"])
+def test_a_holder_that_is_cancelled_releases_the_lock_and_what_it_wrote_first(case: Case, how: str) -> None:
+    """The next holder reads it, and no late write of the one before takes the place of its own."""
+
+    async def main(t: upc.Thread) -> int:
+        a, lock = await filled(t, t.THREADS), t.lock("cancelled")
+        last = t.THREADS - 1
+        if t.MYTHREAD == 0:
+            with trio.CancelScope() as scope:
+                if how == "async with":
+                    async with lock:
+                        a[last] = 100
+                        scope.cancel()
+                        await trio.lowlevel.checkpoint()
+                else:
+                    await lock.acquire()
+                    a[last] = 100
+                    scope.cancel()
+                    await lock.release()
+                    await trio.lowlevel.checkpoint()
+            assert scope.cancelled_caught
+        await t.extended.barrier()  # which completes no writes
+        if last == t.MYTHREAD:
+            async with lock:
+                a[last] = await a[last] + 1
+        await t.barrier()
+        return int(await a[last])
+
+    assert set(play(case.at_least(2), main).values) == {101}
+
+
 @pytest.mark.rule("U18")
 @pytest.mark.crowds
 @pytest.mark.parametrize("dtype", ["i4", "u8", "f4", "f8"])
