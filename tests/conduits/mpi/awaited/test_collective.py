@@ -642,6 +642,22 @@ def test_sizes_that_differ_between_ranks_end_the_call_that_sees_it():
         MPI.run(main, library="scampi", ranks=2)
 
 
+def test_a_call_that_has_begun_goes_on_when_its_operator_is_freed():
+    def add(incoming, inout, datatype):
+        np.frombuffer(inout)[:] += np.frombuffer(incoming)
+
+    async def main(comm):
+        op, total = MPI.Op.Create(add), np.zeros(3)
+        request = await comm.Iallreduce(np.full(3, comm.rank + 1.0), total, op)
+        op.Free()
+        await request.Wait()
+        with pytest.raises(MPI.Exception, match=r"^Comm\.Allreduce: op=MPI_OP_CREATED is no operator, or was freed$"):
+            await comm.Allreduce(np.zeros(3), total, op)
+        return total.tolist(), bool(op)
+
+    assert MPI.run(main, library="scampi", ranks=4).values == [([10.0] * 3, False)] * 4
+
+
 def test_an_operator_that_fails_ends_the_call():
     def broken(incoming, inout, datatype):
         raise ZeroDivisionError("no such quotient")
