@@ -92,6 +92,44 @@ def test_progress_is_not_entered_twice(case: Case) -> None:
     assert list(case.run(main).values) == [(4, 1)] * case.size
 
 
+@pytest.mark.rule("R70", "R43")
+@pytest.mark.crowds
+def test_progress_may_send_while_tasks_wait_for_slots(case: Case) -> None:
+    """To the same rank; all get their slots, those in line first."""
+    tasks = 12
+
+    async def main(ep: Endpoint) -> int:
+        answers = 0
+        log = await attached(ep)
+        there = neighbour(ep)
+
+        def answered(token: Token) -> None:
+            nonlocal answers
+            answers += 1
+
+        def ask(token: Token) -> None:
+            token.reply_short(answered)
+
+        async def progress() -> None:
+            await ep.request_short(there, ask)
+
+        await ep.attach(ask, answered)
+        ep.on_progress(progress)
+        async with trio.open_nursery() as nursery:
+            for _ in range(tasks):
+                nursery.start_soon(ep.request_short, there, ask)
+            await trio.lowlevel.checkpoint()
+            await ep.request_short(there, log.short, 1)
+            await ep.compute(1e-3)  # while answers come
+            ep.want_progress()
+            await ep.poll()
+        await ep.block_until(lambda: answers > tasks)
+        await log.until(1)
+        return answers
+
+    assert list(case.run(main).values) == [tasks + 1] * case.size
+
+
 @pytest.mark.rule("R70", "R44")
 def test_progress_runs_while_a_rank_serves_after_its_end(case: Case) -> None:
     """Others' requests ask for it when this rank's program is long over."""

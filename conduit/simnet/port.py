@@ -88,6 +88,7 @@ class SimulatedPort(Port):
     - Where tasks are blocked and the CPU is free, the rank polls.  `_loop_start` is when the loop began.  While
       `_attention` is true, `_notice_at` is the time of the event in which the loop notices something.
     - At most one blocked task is `_chosen`: it runs `core.run_progress()` for the rank, then goes on waiting.
+    - Who waits for a slot has been asked since the last pass, but while `_owing`: then progress goes first.
 
     What the CPU does, and the fields that say so:
 
@@ -108,9 +109,9 @@ class SimulatedPort(Port):
     __slots__ = (
         "_after_pass", "_attention", "_begin", "_calls", "_chosen", "_end", "_job_scope", "_left", "_local",
         "_look_later", "_loop_start", "_memory", "_miss_ps", "_next", "_notice", "_notice_at", "_only", "_order",
-        "_pass_over", "_passes", "_polls", "_run_in_context", "_sending", "_sent", "_shielded", "_shielded_at",
-        "_take", "blocked", "conduit", "core", "cpu", "hooks", "host", "hosts", "in_flight", "kernel", "ledger",
-        "memory", "rank", "task", "transports", "work",
+        "_owing", "_pass_over", "_passes", "_polls", "_run_in_context", "_sending", "_sent", "_shielded",
+        "_shielded_at", "_take", "blocked", "conduit", "core", "cpu", "hooks", "host", "hosts", "in_flight", "kernel",
+        "ledger", "memory", "rank", "task", "transports", "work",
     )  # fmt: skip
 
     OBSERVED: ClassVar[tuple[type, ...]] = ()
@@ -146,6 +147,7 @@ class SimulatedPort(Port):
         self._take: Callable[[], Message | None] = self._take_in_turn
         self._chosen: Blocked | None = None
         self._look_later = False
+        self._owing = False
         self.task: object = None
         self._job_scope: object = None
         self._memory = _segment(conduit.setup.segment, conduit.setup.auxiliary)
@@ -605,6 +607,7 @@ class SimulatedPort(Port):
     async def _after_poll(self) -> None:
         """After a pass in a call's turn: what layers above want to send, then predicates."""
         if self.core.progress_due:
+            self._owing = bool(self.blocked.heads)
             await self._progress_in_turn()
         if self.blocked:
             self._settle()
@@ -621,6 +624,10 @@ class SimulatedPort(Port):
         """Poll until a slot is free; called and returns with the turn taken."""
         if cancelled(self.kernel.task):  # since the call began, while a shielded pass went on
             await self.kernel.checkpoint_if_cancelled()
+        if self._owing:
+            slot = self._slot_behind_others(transport, dest)
+            if slot is not None:
+                return slot
         self.cpu.release()
         waiting = ForSlot(self.kernel, transport, dest, self.blocked.leave)
         self.blocked.announce(waiting)
@@ -629,6 +636,20 @@ class SimulatedPort(Port):
         finally:
             await self.cpu.acquire(shielded=True)
         return waiting.slot
+
+    def _slot_behind_others(self, transport: Transport, dest: int) -> Any:
+        """Return a slot that the last pass has freed and that nobody else waits for; those who wait get theirs first.
+
+        Progress that waited behind them for such a slot would wait for ever: they are asked when it is over.  The task
+        that it runs in is in no line meanwhile; a slot would be of no use to it before progress is over.
+        """
+        line = self.blocked
+        while (head := line.heads.get(dest)) is not None:
+            if head not in line or not head.ready():
+                return None
+            line.leave(head)
+            self._wake(head)
+        return transport.acquire(dest)
 
     # -- blocked tasks -----------------------------------------------------------------------------
 
@@ -701,6 +722,7 @@ class SimulatedPort(Port):
 
     def _settle(self) -> None:
         """Let the blocked tasks that are ready go on, in order."""
+        self._owing = False
         for blocked in self.blocked.take_ready():
             self._wake(blocked)
 
@@ -811,8 +833,10 @@ class SimulatedPort(Port):
         waiting = self.blocked
         if self.core.progress_due and self._chosen is None and waiting:
             self._chosen = waiting.take_first()
+            self._owing = bool(waiting.heads)
             woken = [self._chosen]
         else:
+            self._owing = False
             woken = waiting.take_ready()
         self._end_turn()
         for blocked in woken:

@@ -13,16 +13,16 @@ process made.
 from __future__ import annotations
 
 import struct
-from ast import literal_eval
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
-import numpy as np
-
 import conduit
+from extended.dtypes import dtype_text, read_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    import numpy as np
 
     Words = tuple[int, ...]
 
@@ -42,9 +42,6 @@ ELSEWHERE = 2
 
 PLACED = 4
 """Flag: the line of the call is told, by the word after the text."""
-
-RECORD = "record"
-"""Stands for numpy.record in descriptions."""
 
 HEAD_WORDS = 3
 TEXT_BYTES = 28
@@ -225,23 +222,12 @@ def named(words: Words, called: str = "") -> str:
 
 
 def describe(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
-    """Return dtype and shape as readable bytes, such as ``3:<f82,3``; a dtype of fields is spelled as a literal.
+    """Return dtype and shape as readable bytes, such as ``3:<f82,3``.
 
     Raises:
-        ValueError: a dtype that cannot be made again from its description: of another package, or with a title that
-            is no literal.
+        ValueError: a dtype that has no text (`extended.dtypes.dtype_text`).
     """
-    spelled = _spelled(dtype)
-    if isinstance(spelled, str):
-        name = spelled.encode()
-    else:
-        name = repr(spelled).encode()
-        try:
-            again = _read(literal_eval(name.decode()))
-        except (ValueError, SyntaxError):
-            raise ValueError(f"dtype {dtype} has a title that is no literal") from None
-        if again != dtype or again.type is not dtype.type:
-            raise ValueError(f"dtype {dtype} is not made of numpy's own")
+    name = dtype_text(dtype).encode()
     return b"%d:%b%b" % (len(name), name, ",".join(map(str, shape)).encode())
 
 
@@ -249,40 +235,4 @@ def read_description(description: bytes) -> tuple[np.dtype[Any], tuple[int, ...]
     """Return the dtype and shape that `describe` was given."""
     length, _, rest = description.partition(b":")
     name, shape = rest[: int(length)].decode(), rest[int(length) :]
-    dtype = np.dtype(name) if name[0] not in "{(" else _read(literal_eval(name))
-    return dtype, tuple(int(size) for size in shape.split(b",") if size)
-
-
-def _spelled(dtype: np.dtype[Any]) -> Any:
-    # Literals like those that `numpy.dtype` takes; not `dtype.descr`, which has no fields that overlap.
-    if dtype.subdtype is not None:
-        return _spelled(dtype.subdtype[0]), dtype.subdtype[1]
-    if dtype.fields is None:
-        if np.dtype(dtype.str) != dtype:
-            raise ValueError(f"dtype {dtype} is not one of numpy's own")
-        return dtype.str
-    fields = [dtype.fields[name] for name in dtype.names or ()]
-    spelled = {
-        "names": list(dtype.names or ()),
-        "formats": [_spelled(field[0]) for field in fields],
-        "offsets": [field[1] for field in fields],
-        "titles": [field[2] if len(field) > 2 else None for field in fields],
-        "itemsize": dtype.itemsize,
-        "aligned": dtype.isalignedstruct,
-    }
-    if dtype.type is np.void:
-        return spelled
-    # Numbers whose parts have names, and numpy.record.
-    return RECORD if dtype.type is np.record else dtype.str, spelled
-
-
-def _read(spelled: Any) -> np.dtype[Any]:
-    # Inverse of `_spelled`.
-    made: Any = spelled
-    if isinstance(spelled, dict):
-        made = {**spelled, "formats": [_read(each) for each in spelled["formats"]]}
-    elif isinstance(spelled, tuple):
-        first, second = spelled
-        made = np.record if first == RECORD else _read(first), _read(second) if isinstance(second, dict) else second
-    found: np.dtype[Any] = np.dtype(made)
-    return found
+    return read_dtype(name), tuple(int(size) for size in shape.split(b",") if size)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import trio
+
 import conduit
 from extended.front_ends import integer, public, shown
 from extended.left_behind import LeftBehind
@@ -172,7 +174,8 @@ class Ctx:
         if stream is not None:
             if not self._default:
                 stream.ended = True
-            await stream.complete("ctx.destroy")
+            with trio.CancelScope(shield=True):  # it could not be called again
+                await stream.complete("ctx.destroy")
 
     async def __aenter__(self) -> Ctx:
         return self

@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import trio
 
 import conduit
 import extended
@@ -181,5 +182,6 @@ class ShmemLock:
 
 
 async def _release(pe: ShmemLocks, lock: extended.Lock, call: str) -> None:
-    await pe.CTX_DEFAULT.stream("ctx.quiet").complete(call)
-    await lock.release(called=call)
+    with trio.CancelScope(shield=True):  # or no PE would have it again
+        await pe.CTX_DEFAULT.stream("ctx.quiet").complete(call)
+        await lock.release(called=call)

@@ -98,6 +98,7 @@ class UpcAllocation:
             await runtime.x.barrier(made.checksum(), called="t.all_alloc")
         except BarrierMismatch:
             calls = await two_that_differ(runtime, "t.all_alloc", called)
+            await runtime.x.free(made.offset, called="t.all_alloc")
             raise conduit.BadRequest(
                 f"t.all_alloc: {calls}; make the same calls with the same arguments in the same order on every thread"
             ) from None

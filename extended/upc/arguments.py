@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import conduit
+from extended.dtypes import dtype_text
 from extended.front_ends import integer, shown
 
 if TYPE_CHECKING:
@@ -56,6 +57,12 @@ def dtype_of(call: str, dtype: Any) -> np.dtype[Any]:
             f"{call}: dtype={shown(dtype)} has a shape of its own; give dtype={made.base.str!r} and put "
             f"{made.shape} at the end of shape="
         )
+    try:
+        dtype_text(made)
+    except ValueError as error:
+        raise conduit.BadRequest(
+            f"{call}: {error}, so that other threads could not be told of it; give a dtype without it"
+        ) from None
     return made
 
 

@@ -106,12 +106,12 @@ class SharedArray:
         self.made = made
         layout = description.layout(runtime.ep.size)
         self.memory = ArrayMemory(runtime.x, layout, description.dtype, description.offset)
-        self.pending = Pending(description.dtype)
+        self.pending = Pending(self.memory.moved)
         self._runtime = runtime
         self._layout = layout
         self._rank = runtime.ep.rank
         self._indices: Indices | None = None
-        self._value = np.empty(1, description.dtype)  # where single values get the array's type
+        self._value = np.zeros(1, description.dtype)  # where single values get the array's type
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         """Refuse to be copied or pickled, as the endpoint is.
@@ -284,13 +284,16 @@ class SharedArray:
         owner, offset = self.memory.place(flat)
         if owner == self._rank:
             await self._runtime.ep.poll()
-            return self.memory.local[self._layout.local(flat)]
+            place = self._layout.local(flat)
+            if self.dtype.names:  # of elements with fields numpy gives a view
+                return self.memory.own_moved[place : place + 1].copy().view(self.dtype)[0]
+            return self.memory.local[place]
         value = self.pending.find(flat)
         if value is None:
             value = await self.memory.read_one(owner, offset)
         else:
             await self._runtime.ep.poll()
-        return np.frombuffer(value, self.dtype)[0]
+        return np.frombuffer(bytearray(value) if self.dtype.names else value, self.dtype)[0]
 
     async def _read(self, chosen: selection.Selection, call: str = "a[i]") -> Any:
         await self._runtime.writes.make_room()
@@ -299,6 +302,7 @@ class SharedArray:
             values[~known] = await self.memory.read(chosen.flat[~known], call)
         else:
             values = await self.memory.read(chosen.flat, call)
+        values = values.view(self.dtype)
         return values[0] if chosen.single else values.reshape(chosen.shape)
 
     # ------------------------------------------------------------------------------------------------ writes, relaxed
@@ -328,17 +332,35 @@ class SharedArray:
         self._runtime.writes.added(self, self.dtype.itemsize)
 
     def _write(self, chosen: selection.Selection, value: Any) -> None:
-        values = np.empty(chosen.shape, self.dtype)
+        self._store(chosen.flat, self._elements(chosen.shape, value))
+
+    def _elements(self, shape: tuple[int, ...], value: Any, call: str = "a[i] = v", name: str = "v") -> Values:
+        """Return what is assigned to elements of a shape, as elements of this array."""
+        values = (np.zeros if self.dtype.names else np.empty)(shape, self.dtype)
         try:
             values[...] = value
         except RuntimeWarning as warning:
             values[...] = self._all_the_same(warning, value)
         except (ValueError, TypeError, OverflowError) as error:
-            raise self._refused(error, value, chosen.shape) from None
-        flat, values = chosen.flat, values.reshape(-1)
+            raise self._refused(error, value, shape, call, name=name) from None
+        return values
+
+    def _element(self, value: Any, call: str) -> Any:
+        """Return what a call assigns to one element, likewise."""
+        values = np.zeros(1, self.dtype)
+        try:
+            values[0] = value
+        except RuntimeWarning as warning:
+            values[0] = self._all_the_same(warning, value)[()]
+        except (ValueError, TypeError, OverflowError) as error:
+            raise self._refused(error, value, (), call, name="value") from None
+        return values[0]
+
+    def _store(self, flat: Indices, values: Values) -> None:
+        values = values.reshape(-1).view(self.memory.moved)
         mine = self.memory.own(flat)
         if mine.any():
-            self.memory.local[self._layout.local(flat[mine])] = values[mine]
+            self.memory.own_moved[self._layout.local(flat[mine])] = values[mine]
             flat, values = flat[~mine], values[~mine]
         if len(flat):
             self.pending.put_many(flat, values)
@@ -372,14 +394,36 @@ class SharedArray:
 
     # ------------------------------------------------------------------------------------------ assigned, and strictly
 
-    def _for_index(self, index: Any, *values: Any) -> None:
-        self.check_alive("a.read" if not values else "a.write")
-        for each in (index, *values):
-            refuse_read(each)
-        if selection.single("a", self.shape, index) is None:
-            self._select(index)
+    def _for_write(self, call: str, index: Any, value: Any) -> tuple[Any, ...]:
+        # The call goes on with what is selected, and with elements of the array.
+        self.check_alive(call)
+        refuse_read(index)
+        refuse_read(value)
+        flat = selection.single("a", self.shape, index)
+        if flat is not None:
+            return self, flat, self._element(value, call)
+        chosen = self._select(index)
+        return self, chosen, self._elements(chosen.shape, value, call, "value")
 
-    @public("a", _for_index)
+    def _for_assign(self, index: Any, value: Any) -> tuple[Any, ...]:
+        return self._for_write("a.assign", index, value)
+
+    def _for_strict_write(self, index: Any, value: Any) -> tuple[Any, ...]:
+        return self._for_write("a.write", index, value)
+
+    def _write_checked(self, chosen: int | selection.Selection, value: Any) -> None:
+        if isinstance(chosen, int):
+            self._write_one(chosen, value)
+        else:
+            self._store(chosen.flat, value)
+
+    def _for_read(self, index: Any) -> tuple[Any, ...]:
+        self.check_alive("a.read")
+        refuse_read(index)
+        flat = selection.single("a", self.shape, index)
+        return self, self._select(index) if flat is None else flat
+
+    @public("a", _for_assign)
     async def assign(self, index: Any, value: Any) -> None:
         """Write relaxed, as ``a[index] = value``, and send the write buffer if it is full.
 
@@ -390,11 +434,12 @@ class SharedArray:
         Raises:
             conduit.BadRequest: a wrong argument.
         """
-        self[index] = value
+        self.check_alive("a.assign")
+        self._write_checked(index, value)
         await self._runtime.writes.make_room()
         await self._runtime.ep.poll()
 
-    @public("a", _for_index)
+    @public("a", _for_strict_write)
     async def write(self, index: Any, value: Any) -> None:
         """Write strictly: after all earlier accesses of this thread, and complete when it returns.
 
@@ -406,10 +451,11 @@ class SharedArray:
             conduit.BadRequest: a wrong argument.
         """
         await self._runtime.fence()
-        self[index] = value
+        self.check_alive("a.write")
+        self._write_checked(index, value)
         await self._runtime.writes.complete()
 
-    @public("a", _for_index)
+    @public("a", _for_read)
     async def read(self, index: Any) -> Any:
         """Read strictly: after this thread's earlier writes are complete.
 
@@ -423,10 +469,9 @@ class SharedArray:
             conduit.BadRequest: a wrong argument.
         """
         await self._runtime.fence()
-        flat = selection.single("a", self.shape, index)
-        if flat is not None:
-            return await self._read_one(flat)
-        return await self._read(self._select(index), "a.read")
+        if isinstance(index, int):
+            return await self._read_one(index)
+        return await self._read(index, "a.read")
 
     # -------------------------------------------------------------------------------------------------------- atomics
 
@@ -545,7 +590,7 @@ class SharedArray:
             a new array.
         """
         await self._runtime.writes.settle(self)
-        return (await self.memory.read_all("a.to_numpy")).reshape(self.shape)
+        return (await self.memory.read_all("a.to_numpy")).view(self.dtype).reshape(self.shape)
 
     def as_argument(self) -> Argument:
         """Return how the array is compared between threads, as an argument of a call that all make."""
@@ -580,7 +625,7 @@ class SharedArray:
         except trio.Cancelled:
             self._runtime.x.give_up("a.gather_to")
             raise
-        return None if whole is None else whole.reshape(self.shape)
+        return None if whole is None else whole.view(self.dtype).reshape(self.shape)
 
     def store(self, flat: Indices, values: Values) -> None:
         """Write elements relaxed, by their flattened indices; for the calls that all threads make together."""

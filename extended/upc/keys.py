@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 
 import conduit
+from extended.dtypes import dtype_text, read_dtype
 from extended.upc.layout import Layout
 
 if TYPE_CHECKING:
@@ -80,8 +81,7 @@ class Description:
         return crc32(_MARK + self._text().encode())
 
     def _text(self) -> str:
-        dtype = np.lib.format.dtype_to_descr(self.dtype)
-        return repr((self.id, self.offset, self.shape, dtype, self.block, self.first))
+        return repr((self.id, self.offset, self.shape, _described(self.dtype), self.block, self.first))
 
     @classmethod
     def of_key(cls, key: object) -> Self:
@@ -97,7 +97,7 @@ class Description:
             if not data.startswith(_MARK):
                 raise ValueError
             id, offset, shape, dtype, block, first = literal_eval(data[len(_MARK) :].decode().lstrip())
-            return cls(id, offset, shape, np.lib.format.descr_to_dtype(dtype), block, first)
+            return cls(id, offset, shape, _dtype_of(dtype), block, first)
         except (TypeError, ValueError, SyntaxError):
             shown = repr(key)[:80]
             raise conduit.BadRequest(
@@ -107,3 +107,17 @@ class Description:
     def at(self, offset: int) -> Self:
         """Return the same array at another offset."""
         return attrs.evolve(self, offset=offset)
+
+
+def _described(dtype: np.dtype[Any]) -> Any:
+    # As numpy describes it, where that is the same dtype again: it leaves out fields that overlap or are out of order.
+    try:
+        found = np.lib.format.dtype_to_descr(dtype)
+        again: Any = np.lib.format.descr_to_dtype(found)
+    except ValueError:
+        again = None
+    return found if again == dtype and again.type is dtype.type else dtype_text(dtype)
+
+
+def _dtype_of(described: Any) -> np.dtype[Any]:
+    return read_dtype(described) if isinstance(described, str) else np.lib.format.descr_to_dtype(described)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+import trio
+
 from extended.front_ends import public
 
 if TYPE_CHECKING:
@@ -55,13 +57,14 @@ class SharedLock:
 
     @public("lock")
     async def release(self) -> None:
-        """Complete this thread's writes, and release the lock.
+        """Complete this thread's writes, and release the lock; neither is cancelled.
 
         Raises:
             conduit.BadRequest: the running task does not hold it.
         """
-        await self._runtime.fence()
-        await self._lock.release()
+        with trio.CancelScope(shield=True):  # or nobody would have it again
+            await self._runtime.fence()
+            await self._lock.release()
 
     async def __aenter__(self) -> SharedLock:
         await self.acquire()
@@ -70,10 +73,13 @@ class SharedLock:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        try:
-            await self._runtime.fence()
-        finally:
-            await self._lock.release()
+        with trio.CancelScope(
+            shield=True
+        ):  # the next holder is to see what was written, also by a body that was cancelled
+            try:
+                await self._runtime.fence()
+            finally:
+                await self._lock.release()
 
     def __repr__(self) -> str:
         return f"<SharedLock {self.name!r}>"

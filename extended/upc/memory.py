@@ -20,6 +20,15 @@ if TYPE_CHECKING:
     Values = npt.NDArray[Any]
 
 
+def moved_as(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype by which whole elements are copied.
+
+    Elements of fields are mere bytes for it.  Copied field by field they would keep, in gaps between the fields, what
+    happens to be in memory.
+    """
+    return np.dtype(f"V{dtype.itemsize}") if dtype.names else dtype
+
+
 class BegunTransfers(list["Handle[Any]"]):
     """Handles of transfers that are begun one after another; those of a task that is cancelled go on.
 
@@ -52,10 +61,12 @@ class ArrayMemory:
 
     Attributes:
         x, layout, dtype, offset: as given.
+        moved: by which elements are copied, see `moved_as`; all that is read or written is of it.
         local: this thread's elements, a view of its segment.
+        own_moved: the same, of dtype `moved`.
     """
 
-    __slots__ = ("dtype", "ep", "layout", "local", "offset", "rank", "x")
+    __slots__ = ("dtype", "ep", "layout", "local", "moved", "offset", "own_moved", "rank", "x")
 
     def __init__(self, x: Extended, layout: Layout, dtype: np.dtype[Any], offset: int) -> None:
         self.x = x
@@ -66,6 +77,8 @@ class ArrayMemory:
         self.offset = offset
         nbytes = layout.count(self.rank) * dtype.itemsize
         self.local: Values = x.ep.segment[offset : offset + nbytes].view(dtype)
+        self.moved = moved_as(dtype)
+        self.own_moved = self.local.view(self.moved)
 
     def place(self, flat: int) -> tuple[int, int]:
         """Return owner of an element, and its offset in that thread's segment."""
@@ -105,7 +118,7 @@ class ArrayMemory:
 
     async def read(self, flat: Indices, call: str) -> Values:
         """Return elements, one transfer for each thread that has some."""
-        values = np.empty(len(flat), self.dtype)
+        values = np.empty(len(flat), self.moved)
         async with BegunTransfers(self.x) as handles:
             parts = await self._begin_read(flat, values, handles)
             await self.x.wait_all(handles, called=call)
@@ -126,10 +139,10 @@ class ArrayMemory:
         for owner, positions in self.layout.by_owner(flat):
             local = self.layout.local(flat[positions])
             if owner == self.rank:
-                values[positions] = self.local[local]
+                values[positions] = self.own_moved[local]
                 self.ep.charge(copied=2 * len(local) * size)
                 continue
-            part = values if isinstance(positions, slice) else np.empty(len(local), self.dtype)
+            part = values if isinstance(positions, slice) else np.empty(len(local), self.moved)
             handles.append(await self.x.get_indexed_nb(owner, self.offset + local * size, size, part))
             parts.append((positions, part))
         return parts
@@ -139,9 +152,9 @@ class ArrayMemory:
         parts: list[Values] = []
         async with BegunTransfers(self.x) as handles:
             for thread in range(self.layout.threads):
-                part = self.local if thread == self.rank else np.empty(self.layout.count(thread), self.dtype)
+                part = self.own_moved if thread == self.rank else np.empty(self.layout.count(thread), self.moved)
                 parts.append(part)
-                if part is not self.local and len(part):
+                if part is not self.own_moved and len(part):
                     handles.append(await self.x.get_nb(thread, self.offset, out=part))
             await self.x.wait_all(handles, called=call)
         values = self._in_order(parts)
@@ -163,10 +176,10 @@ class ArrayMemory:
         rows = await self.x.gather(mine, root=thread, called=f"{call}(...)")
         if rows is None:
             return None
-        return self._in_order([row[: self.part_bytes(k)].view(self.dtype) for k, row in enumerate(rows)])
+        return self._in_order([row[: self.part_bytes(k)].view(self.moved) for k, row in enumerate(rows)])
 
     def _in_order(self, parts: list[Values]) -> Values:
-        values = np.empty(self.layout.size, self.dtype)
+        values = np.empty(self.layout.size, self.moved)
         for thread, part in enumerate(parts):
             values[self.layout.indices(thread)] = part
         self.ep.charge(copied=values.nbytes)

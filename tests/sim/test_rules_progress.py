@@ -547,6 +547,51 @@ def test_P6_progress_is_not_cancelled_with_the_call_that_polled(both_ways):
     assert both_ways.run(main).values == [(5, True)] * 2
 
 
+@pytest.mark.parametrize("pass_of", ["a poll", "the polling loop", "the first that waits for a slot"])
+@pytest.mark.parametrize("network", ["loggp:slots=1", "loggp:slots=2", "sci:slots=1", "startx:slots=1"])
+def test_P6_progress_that_sends_is_no_obstacle_to_those_who_wait_for_a_slot(pass_of, network):
+    """Those get the slots that the pass before it has freed, progress takes its own after them."""
+
+    async def main(ep):
+        answers = []
+
+        def ask(token, number):
+            token.reply_short(answer, number)
+
+        def answer(token, number):
+            answers.append(number)
+
+        async def more():
+            await ep.request_short(1, ask, 99)
+
+        async def late():
+            await ep.block_until(lambda: 99 in answers)
+
+        await ep.attach(ask, answer)
+        ep.on_progress(more)
+        if ep.rank == 1:
+            await ep.compute(1e-2)  # so that all slots to it are in use, and others wait
+            return None
+        async with trio.open_nursery() as nursery:
+            if pass_of == "the polling loop":
+                nursery.start_soon(late)  # which progress is run in
+                await ep.compute(1e-3)
+            for number in range(4):
+                nursery.start_soon(ep.request_short, 1, ask, number)
+                await trio.sleep(1e-3)
+            await ep.compute(2e-2)  # while the answers arrive
+            ep.want_progress()
+            if pass_of == "a poll":
+                await ep.poll()
+        await ep.block_until(lambda: len(answers) == 5)
+        return answers
+
+    found = conduit.run(main, ranks=2, conduit=network).values[0]
+    assert sorted(found) == [0, 1, 2, 3, 99]
+    if pass_of != "the first that waits for a slot":  # who steps aside while its task makes progress
+        assert [each for each in found if each != 99] == [0, 1, 2, 3]
+
+
 def test_P6_the_job_lasts_until_progress_that_was_asked_for_has_been_made(both_ways):
     handled = []
 

@@ -334,12 +334,23 @@ class Collective(CommBase):
             raise
 
     async def _begin(self, call: str, beginning: Beginning) -> Request:
-        """Begin an algorithm; return the request for its end."""
+        """Begin an algorithm; return the request for its end.
+
+        Raises:
+            MpiError: a cancelled collective has broken the communicator.
+        """
         process, plain = self._running(), self.plain
         others: Iterable[int] = self._others(plain.group)
         if process.same_calls is not None:
             others = StillToCome(process.same_calls, plain.context, plain.group, self._calls, others)
-        begun = await process.call(self._beginning(call, beginning))
+        begin = self._beginning(call, beginning)
+        try:
+            begun = await process.call(begin)
+        except Exception:
+            raise
+        except BaseException:
+            self._broken = call
+            raise
         return Request.begun(process, begun, self._all_do(call), others)
 
     def _beginning(self, call: str, beginning: Beginning) -> Callable[[], Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any, ClassVar
 
 from conduit import BadRequest
@@ -151,9 +152,9 @@ def _ranged(triples: Sequence[tuple[int, int, int]], call: str) -> list[int]:
     ranks: list[int] = []
     for triple in triples:
         try:
-            first, last, stride = map(int, triple)
+            first, last, stride = map(index, triple)
         except (TypeError, ValueError):
-            raise BadRequest(f"Group.{call}: {triple!r} is no triple (first, last, stride)") from None
+            raise BadRequest(f"Group.{call}: {triple!r} is no triple of integers (first, last, stride)") from None
         if not stride:
             raise MpiError(ErrorClass.ERR_ARG, f"Group.{call}: the stride of {triple!r} is 0")
         ranks += range(first, last + (1 if stride > 0 else -1), stride)

@@ -38,7 +38,7 @@ class ReductionOp:
 
     _instead: ClassVar = not_here.OF_OPERATORS
 
-    __slots__ = ("_combine", "_function", "_groups", "is_commutative", "is_predefined", "name")
+    __slots__ = ("_combine", "_freed", "_function", "_groups", "is_commutative", "is_predefined", "name")
 
     def __init__(
         self,
@@ -53,6 +53,7 @@ class ReductionOp:
         self._combine = combine
         self._groups = groups
         self._function = function
+        self._freed = False
         self.is_commutative = commute
         self.is_predefined = combine is not None
 
@@ -83,14 +84,14 @@ class ReductionOp:
         """
         if self.is_predefined or self is OP_NULL:
             raise MpiError(ErrorClass.ERR_OP, f"Op.Free: {self.name} is MPI's own and cannot be freed")
-        self._function = None
+        self._freed = True  # and calls that have begun still need the function
 
     def Is_commutative(self) -> bool:
         """Return whether its operands may change places."""
         return self.is_commutative
 
     def __bool__(self) -> bool:
-        return self._combine is not None or self._function is not None
+        return not self._freed and (self._combine is not None or self._function is not None)
 
     def __repr__(self) -> str:
         return f"<Op {self.name}>"

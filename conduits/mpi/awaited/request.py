@@ -14,8 +14,9 @@ from conduit.words import is_a, plain
 from conduits.mpi.awaited import not_here
 from conduits.mpi.awaited.buffers import Span, span
 from conduits.mpi.awaited.open_requests import OpenRequest, OpenRequests
-from conduits.mpi.awaited.process import Process, RequestPlace
+from conduits.mpi.awaited.process import Process, RequestPlace, current
 from conduits.mpi.awaited.status import UNDEFINED, Status, check_status
+from conduits.mpi.engine.plain import CompletedRequest
 from conduits.mpi.errors import ErrorClass, MpiError
 
 
@@ -474,8 +475,8 @@ class MatchedMessage:
         return made
 
     def _into(self, buf: Any, call: str) -> Span:
-        if self._plain is None and self is not MESSAGE_NO_PROC:
-            raise MpiError(ErrorClass.ERR_REQUEST, f"{call}: this message is null: it has been received already")
+        if self is not MESSAGE_NO_PROC:
+            self._active(call)
         return span(buf, f"{call}: buf", writable=True)
 
     def _check_recv(self, buf: Any, status: Any = None) -> tuple[Any, ...]:
@@ -488,7 +489,7 @@ class MatchedMessage:
     @checked_call(_check_recv)
     async def Recv(self, buf: Span, status: Status | None = None) -> None:
         """Receive it; a cancellation waits until it is there, since no other receive would get it."""
-        request = await self._begin(buf)
+        request = await self._begin(buf, "Message.Recv")
         with trio.CancelScope(shield=True):
             await _wait([request], all)
         request._finish(status)
@@ -496,16 +497,21 @@ class MatchedMessage:
     @checked_call(_check_irecv)
     async def Irecv(self, buf: Span) -> Request:
         """Begin to receive it."""
-        return await self._begin(buf)
+        return await self._begin(buf, "Message.Irecv")
 
-    async def _begin(self, buf: Span) -> Request:
+    async def _begin(self, buf: Span, call: str) -> Request:
         if self is MESSAGE_NO_PROC:
-            return Request()
-        plain, process = self._plain, self._process
+            return Request.begun(current(call), CompletedRequest(), f"MPI {call} of no message", (), receives=True)
+        plain, process = self._active(call), self._process
         assert process is not None
         begun = await process.call(lambda: plain.Irecv(buf.view))
         self._plain = None  # not before: a cancelled call has not begun
-        return Request.begun(process, begun, self._what, (), receives=True)
+        return Request.begun(process, begun, self._what.replace("Message.Recv", call, 1), (), receives=True)
+
+    def _active(self, call: str) -> Any:
+        if self._plain is None:
+            raise MpiError(ErrorClass.ERR_REQUEST, f"{call}: this message is null: it has been received already")
+        return self._plain
 
     def __bool__(self) -> bool:
         return self._plain is not None or self is MESSAGE_NO_PROC

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import trio
 
 from conduit.conformance.cases import Case
 from extended.shmem.conformance.programs import play, refused
@@ -202,3 +203,32 @@ def test_misuse_is_refused_at_the_call(case: Case) -> None:
         assert not a.any()
 
     play(case, main)
+
+
+@pytest.mark.rule("S16")
+@pytest.mark.parametrize("how", ["async with", "destroy"])
+def test_a_context_that_is_destroyed_by_a_cancelled_task_is_complete(case: Case, how: str) -> None:
+    """What was put may be changed, which a put that is not complete may still read."""
+
+    async def main(pe: Any) -> list[int]:
+        data, source, last = await pe.zeros(5000, "i8"), np.full(5000, 7), pe.n_pes() - 1
+        if pe.my_pe() == 0:
+            with trio.CancelScope() as scope:
+                if how == "async with":
+                    async with await pe.Ctx.create() as ctx:
+                        await pe.put_nbi(data, source, last, ctx=ctx)
+                        scope.cancel()
+                        await trio.lowlevel.checkpoint()
+                else:
+                    ctx = await pe.Ctx.create()
+                    await pe.put_nbi(data, source, last, ctx=ctx)
+                    scope.cancel()
+                    await ctx.destroy()
+                    await trio.lowlevel.checkpoint()
+            assert scope.cancelled_caught
+            assert not ctx
+            source[:] = 0
+        await pe.barrier_all()
+        return sorted(set(data.tolist()))
+
+    assert play(case.at_least(2), main).values[-1] == [7]

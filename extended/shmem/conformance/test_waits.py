@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import trio
 
 import conduit
 from conduit.conformance.cases import Case
@@ -148,6 +149,39 @@ def test_a_lock_keeps_pes_apart_and_completes_their_puts(case: Case) -> None:
 
     values = play(case, main).values
     assert values[0] == 4 * len(values)
+
+
+@pytest.mark.rule("S14")
+@pytest.mark.parametrize("how", ["async with", "release", "clear_lock"])
+def test_a_holder_that_is_cancelled_gives_the_lock_back_with_what_it_put(case: Case, how: str) -> None:
+    """The next holder reads it."""
+
+    async def main(pe: Any) -> int:
+        value, lock, plain = await pe.zeros(1, "i8"), await pe.Lock(), await pe.new_lock()
+        last = pe.n_pes() - 1
+        if pe.my_pe() == 0:
+            with trio.CancelScope() as scope:
+                if how == "async with":
+                    async with lock:
+                        await pe.put_nbi(value, np.full(1, 100), last)
+                        scope.cancel()
+                        await trio.lowlevel.checkpoint()
+                else:
+                    await (lock.acquire() if how == "release" else pe.set_lock(plain))
+                    await pe.put_nbi(value, np.full(1, 100), last)
+                    scope.cancel()
+                    await (lock.release() if how == "release" else pe.clear_lock(plain))
+                    await trio.lowlevel.checkpoint()
+            assert scope.cancelled_caught
+        await pe.sync_all()  # which completes no puts
+        if pe.my_pe() == last:
+            await (pe.set_lock(plain) if how == "clear_lock" else lock.acquire())
+            value[0] += 1
+            await (pe.clear_lock(plain) if how == "clear_lock" else lock.release())
+        await pe.barrier_all()
+        return int(value[0])
+
+    assert play(case.at_least(2), main).values[-1] == 101
 
 
 @pytest.mark.rule("S14")

@@ -236,6 +236,28 @@ def test_wrong_values_are_refused(case: Case) -> None:
     play(case, main)
 
 
+@pytest.mark.rule("U5")
+@pytest.mark.crowds
+def test_an_element_of_fields_is_read_as_a_copy(case: Case) -> None:
+    """Whoever has the element: later writes do not change what was read, nor do changes of it the array."""
+    dtype = np.dtype([("x", "i4"), ("y", ">f8")])
+
+    async def main(t: upc.Thread) -> None:
+        a = await t.all_alloc(2 * t.THREADS, dtype=dtype, block=1)
+        following = (t.MYTHREAD + 1) % t.THREADS
+        for i in (t.MYTHREAD, t.THREADS + following):
+            a[i] = (i, 0.5)
+            found = [await a[i], await a.read(i), (await a[i : i + 1])[0]]
+            await a.write(i, (-1, 2.5))
+            found.append(await a[i])
+            assert [each.item() for each in found] == [(i, 0.5)] * 3 + [(-1, 2.5)]
+            for each in found:
+                each["x"] = 7
+            assert (await a[i]).item() == (-1, 2.5)
+
+    play(case, main)
+
+
 def _programs(threads: int) -> Any:
     place = strategies.integers(0, 19)
     step = strategies.one_of(

@@ -57,6 +57,38 @@ def test_a_lock_is_a_fence(case: Case) -> None:
     assert set(values) == {3 * (len(values) - 1) + 1 + 3 * len(values)}
 
 
+@pytest.mark.rule("U17")
+@pytest.mark.parametrize("how", ["async with", "release"])
+def test_a_holder_that_is_cancelled_releases_the_lock_and_what_it_wrote_first(case: Case, how: str) -> None:
+    """The next holder reads it, and no late write of the one before takes the place of its own."""
+
+    async def main(t: upc.Thread) -> int:
+        a, lock = await filled(t, t.THREADS), t.lock("cancelled")
+        last = t.THREADS - 1
+        if t.MYTHREAD == 0:
+            with trio.CancelScope() as scope:
+                if how == "async with":
+                    async with lock:
+                        a[last] = 100
+                        scope.cancel()
+                        await trio.lowlevel.checkpoint()
+                else:
+                    await lock.acquire()
+                    a[last] = 100
+                    scope.cancel()
+                    await lock.release()
+                    await trio.lowlevel.checkpoint()
+            assert scope.cancelled_caught
+        await t.extended.barrier()  # which completes no writes
+        if last == t.MYTHREAD:
+            async with lock:
+                a[last] = await a[last] + 1
+        await t.barrier()
+        return int(await a[last])
+
+    assert set(play(case.at_least(2), main).values) == {101}
+
+
 @pytest.mark.rule("U18")
 @pytest.mark.crowds
 @pytest.mark.parametrize("dtype", ["i4", "u8", "f4", "f8"])
@@ -158,15 +190,17 @@ def test_too_little_room_says_how_much_is_needed(case: Case) -> None:
 
 @pytest.mark.rule("U22")
 def test_threads_that_allocate_different_arrays_find_out(case: Case) -> None:
-    """Also where the bytes are the same."""
+    """Also where the bytes are the same; no memory is taken."""
 
     async def main(t: upc.Thread) -> None:
+        low = t.extended.heap_low
         message = await refused(lambda: t.all_alloc(16, dtype="f8" if t.MYTHREAD else "i8"))
         first, other = re.findall(
             r"thread (\d+) called t\.all_alloc\(shape=\(16,\), dtype=(\w+), block=\d+\) at ", message
         )
         assert (first, other) == (("0", "int64"), ("1", "float64"))
         assert message.endswith("; make the same calls with the same arguments in the same order on every thread")
+        assert t.extended.heap_low == low
         await t.all_alloc(16)
 
     play(case.at_least(2), main)

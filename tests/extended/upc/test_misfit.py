@@ -39,6 +39,56 @@ def test_a_value_that_does_not_fit_is_told_with_what_would(index, value, said):
         upc.run(main, threads=2, conduit="loggp")
 
 
+@pytest.mark.parametrize("call", ["assign", "write"])
+@pytest.mark.parametrize(
+    ("index", "value", "said"),
+    [
+        (
+            0,
+            "abc",
+            "value is 'abc', which is no number, and the index selects an element of dtype float64; give a number",
+        ),
+        (7, np.arange(3), f"value has shape (3,), {ONE}"),
+        (slice(0, 2), [1, 2, 3], f"value has shape (3,), {SOME}"),
+    ],
+)
+def test_calls_that_write_refuse_it_when_they_are_made(call, index, value, said):
+    async def main(t):
+        a = await t.all_alloc(8)
+        with pytest.raises(conduit.BadRequest) as refused:
+            getattr(a, call)(index, value)  # not awaited
+        return str(refused.value), (await a[:]).any()
+
+    assert upc.run(main, threads=2, conduit="loggp").values == [(f"a.{call}: {said}", False)] * 2
+
+
+@pytest.mark.parametrize("call", ["assign", "write", "read"])
+def test_calls_on_a_freed_array_are_named(call):
+    async def main(t):
+        a = await t.all_alloc(8)
+        await t.all_free(a)
+        with pytest.raises(
+            conduit.BadRequest, match=rf"^a\.{call}: the array of shape \(8,\) and dtype float64 was freed "
+        ):
+            getattr(a, call)(*(0, 1)[: 1 if call == "read" else 2])
+
+    upc.run(main, threads=1, conduit="loggp")
+
+
+def test_a_value_that_is_written_is_that_of_the_call():
+    async def main(t):
+        a = await t.all_alloc(8, block=4)
+        if t.MYTHREAD == 0:
+            value = np.ones(8)
+            for call in (a.write(slice(None), value), a.assign(slice(None), value + 1)):
+                value[:] = 7
+                await call
+        await t.barrier()
+        return (await a[:]).tolist()
+
+    assert upc.run(main, threads=2, conduit="loggp").values == [[2.0] * 8] * 2
+
+
 def test_a_number_that_the_dtype_cannot_hold_is_told():
     async def main(t):
         a = await t.all_alloc(8, "i8")

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+import trio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -641,6 +642,22 @@ def test_sizes_that_differ_between_ranks_end_the_call_that_sees_it():
         MPI.run(main, library="scampi", ranks=2)
 
 
+def test_a_call_that_has_begun_goes_on_when_its_operator_is_freed():
+    def add(incoming, inout, datatype):
+        np.frombuffer(inout)[:] += np.frombuffer(incoming)
+
+    async def main(comm):
+        op, total = MPI.Op.Create(add), np.zeros(3)
+        request = await comm.Iallreduce(np.full(3, comm.rank + 1.0), total, op)
+        op.Free()
+        await request.Wait()
+        with pytest.raises(MPI.Exception, match=r"^Comm\.Allreduce: op=MPI_OP_CREATED is no operator, or was freed$"):
+            await comm.Allreduce(np.zeros(3), total, op)
+        return total.tolist(), bool(op)
+
+    assert MPI.run(main, library="scampi", ranks=4).values == [([10.0] * 3, False)] * 4
+
+
 def test_an_operator_that_fails_ends_the_call():
     def broken(incoming, inout, datatype):
         raise ZeroDivisionError("no such quotient")
@@ -650,6 +667,27 @@ def test_an_operator_that_fails_ends_the_call():
 
     with pytest.raises(ZeroDivisionError, match="no such quotient"):
         MPI.run(main, library="scampi", ranks=2)
+
+
+@pytest.mark.parametrize("call", ["Ibarrier", "Ibcast"])
+def test_a_collective_that_is_cancelled_as_it_is_begun_breaks_its_communicator(call):
+    async def main(comm):
+        buffer = np.zeros(1)
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await (comm.Ibarrier() if call == "Ibarrier" else comm.Ibcast(buffer))
+        assert scope.cancelled_caught
+        with pytest.raises(MPI.Exception) as refused:
+            await comm.Barrier()
+        made = await comm.Create_group(comm.Get_group())
+        await made.Barrier()
+        return refused.value.Get_error_class(), str(refused.value)
+
+    text = (
+        f"Comm.Barrier: MPI_COMM_WORLD is broken, its {call} was cancelled here; make another by Create_group on all "
+        "its ranks, as Dup and Split are calls of this one"
+    )
+    assert MPI.run(main, library="scampi", ranks=2).values == [(MPI.ERR_COMM, text)] * 2
 
 
 def test_ranks_that_call_different_collectives_are_told_what_each_waits_for():

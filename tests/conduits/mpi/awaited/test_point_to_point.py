@@ -377,6 +377,47 @@ def test_nobody_gets_and_gives_nothing(library):
     assert two(main, library).values[0] == (b"y", MPI.PROC_NULL, MPI.ANY_TAG, 0)
 
 
+def test_the_message_of_nobody_is_received_from_nobody(library):
+    async def main(comm):
+        buffer, found = np.full(2, 7.0), []
+        for way in ("Recv", "Irecv"):
+            probed, status = MPI.Status(), MPI.Status()
+            message = await comm.Mprobe(MPI.PROC_NULL, status=probed)
+            if way == "Recv":
+                await message.Recv(buffer, status)
+            else:
+                await (await message.Irecv(buffer)).Wait(status)
+            found += [(each.source, each.tag, each.Get_count()) for each in (probed, status)]
+        return found, buffer.tolist()
+
+    assert two(main, library).values == [([(MPI.PROC_NULL, MPI.ANY_TAG, 0)] * 4, [7.0, 7.0])] * 2
+
+
+def test_a_message_is_received_once_also_by_calls_that_were_made_before(library):
+    async def main(comm):
+        request = await comm.Isend(b"x", comm.rank)
+        message = await comm.Mprobe(comm.rank)
+        one, other = message.Recv(bytearray(1)), message.Recv(bytearray(1))
+        await one
+        with pytest.raises(MPI.Exception, match=r"^Message\.Recv: this message is null: it has been received already$"):
+            await other
+        await request.Wait()
+
+    two(main, library)
+
+
+def test_a_receive_of_a_message_that_is_never_waited_for_is_told_by_its_name(library):
+    async def main(comm):
+        request = await comm.Isend(b"x", comm.rank)
+        for source in (comm.rank, MPI.PROC_NULL):
+            message = await comm.Mprobe(source)
+            await message.Irecv(bytearray(1))
+        await request.Wait()
+
+    with pytest.warns(conduit.ConduitWarning, match="2 requests of Message.Irecv, begun at .*, never waited for"):
+        MPI.run(main, ranks=1, library=library)
+
+
 # -- cancel, probe -------------------------------------------------------------------------------------
 
 

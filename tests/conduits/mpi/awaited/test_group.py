@@ -1,0 +1,19 @@
+"""Groups, which are plain."""
+
+import numpy as np
+import pytest
+
+import conduit
+from conduits.mpi import MPI
+
+
+def test_ranges_of_a_group_are_of_integers():
+    world = MPI.Group.of(range(8))
+    assert world.Range_incl([(6, 1, -2), (np.int8(0), True, 1)]).members == (6, 4, 2, 0, 1)
+    for call in (world.Range_incl, world.Range_excl):
+        with pytest.raises(
+            conduit.BadRequest, match=rf"^Group\.{call.__name__}: \(0, 1\.9, 1\) is no triple of integers"
+        ):
+            call([(0, 1.9, 1)])
+        with pytest.raises(conduit.BadRequest, match=r"\(0, 1\) is no triple of integers \(first, last, stride\)$"):
+            call([(0, 1)])
