@@ -224,7 +224,7 @@ class RingDevice(Device):
     def _entry(self, pair: RingPair, header: RingHeader, data: bytes = b"") -> tuple[int, bytes]:
         """Make an entry; return the store of it."""
         self.engine.cpu.free += self._build_ps[header.kind == PIECE]
-        end = pair.layout.end_of_entry(header.sequence - 1)
+        end = pair.end_of(header.sequence)
         return end - HEADER - len(data), data + header.pack()
 
     def _begin_waiting(self, pair: RingPair) -> bool:

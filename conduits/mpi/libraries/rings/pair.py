@@ -14,6 +14,7 @@ from conduits.mpi.libraries.rings.wire import (
     MESSAGES,
     RingHeader,
     RingLayout,
+    distance,
     sequence,
     unpack,
 )  # fmt: skip
@@ -112,6 +113,11 @@ class RingPair:
         count = self.entries
         self.entries = count + 1
         return sequence(count)
+
+    def end_of(self, number: int) -> int:
+        """Return where the entry ends that has a sequence number, and is one of those that were taken last."""
+        # By how many there are behind it: numbers begin anew in the midst of a round of the ring.
+        return self.layout.end_of_entry(self.entries - distance(number, sequence(self.entries)))
 
     def eager_buffer(self) -> int | None:
         """Take a free eager buffer; None while there is none."""

@@ -66,6 +66,11 @@ def sequence(count: int) -> int:
     return count % _SEQUENCES + 1
 
 
+def distance(first: int, last: int) -> int:
+    """Return how many entries the one with the number `last` is behind that with the number `first`."""
+    return (last - first) % _SEQUENCES
+
+
 def _lines(nbytes: int) -> int:
     return -(-nbytes // _LINE) * _LINE
 

@@ -5,6 +5,7 @@ import pytest
 
 import conduit
 from conduits.mpi import MPI
+from conduits.mpi.libraries.rings.pair import RingPair
 from conduits.mpi.libraries.rings.wire import HEADER, RingHeader, RingLayout, sequence, unpack
 from conduits.mpi.libraries.scampi import Scampi, installation
 from conduits.mpi.libraries.scampi import constants as c
@@ -113,6 +114,42 @@ def test_a_header_says_what_was_put_into_it():
     assert RingHeader._make(unpack(header.pack())) == header
     assert header.sequence == 2**32 - 1
     assert sequence(2**32 - 1) == 1
+
+
+@pytest.mark.parametrize("ranks_per_host", [1, 2])
+@pytest.mark.parametrize("short", [8, 1000])
+def test_entries_are_where_they_are_looked_for_when_their_numbers_begin_anew(monkeypatch, short, ranks_per_host):
+    """After 2**32 - 1 entries, which is no whole number of rounds; in all ways, while entries wait to be stored."""
+    begun, plain = 2**32 - 1 - 20, RingPair.__init__
+
+    def init(self, *args):
+        plain(self, *args)
+        self.entries = self.taken = begun
+        self._credits = (begun, 0, 0)
+        self.tell()
+        self._next_entry()
+
+    monkeypatch.setattr(RingPair, "__init__", init)
+
+    async def main(comm):
+        """Exchange short and large messages, some of them at once; return what has come."""
+        found, other = [], 1 - comm.rank
+        for turn in range(30):
+            data = [np.full(size, turn, np.uint8) for size in (short, 100_000, short)]
+            got = [np.zeros(len(each), np.uint8) for each in data]
+            receives = [await comm.Irecv(each, other) for each in got]
+            sends = [await comm.Isend(each, other) for each in data]
+            await MPI.Request.Waitall(receives + sends)
+            await comm.Sendrecv(data[0], other, recvbuf=got[0], source=other)
+            await comm.Send(data[0], other)
+            await comm.Recv(got[0], other)
+            found += [bytes(each) for each in got]
+        return found
+
+    expected = [bytes([turn]) * size for turn in range(30) for size in (short, 100_000, short)]
+    result = MPI.run(main, ranks=2, ranks_per_host=ranks_per_host, time_limit=1.0)
+    assert result.values == [expected, expected]
+    assert min(counts["mpi_inline" if short == 8 else "mpi_eager"] for counts in result.statistics) >= 90
 
 
 def test_the_parts_of_a_region_do_not_overlap():
