@@ -73,9 +73,8 @@ class SharedLock:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        with trio.CancelScope(
-            shield=True
-        ):  # the next holder is to see what was written, also by a body that was cancelled
+        # The next holder is to see what was written, also by a body that was cancelled.
+        with trio.CancelScope(shield=True):
             try:
                 await self._runtime.fence()
             finally:
