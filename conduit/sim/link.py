@@ -17,7 +17,7 @@ carry up to twice its rate, but by the last tail never more than its rate allows
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import accumulate, chain
 from operator import attrgetter
@@ -26,7 +26,8 @@ from typing import ClassVar, NamedTuple, TypeAlias
 from conduit.sim.kernel import FOREVER, Kernel
 from conduit.sim.units import PS_PER_S, check_rate, check_ticks, seconds
 
-_RATE, _ROUTES, _LINKS = attrgetter("bytes_per_s"), attrgetter("_routes"), attrgetter("links")
+_RATE, _ROUTES = attrgetter("bytes_per_s"), attrgetter("_routes")
+_LINKS, _QUEUE = attrgetter("links"), attrgetter("_queue")
 
 _FEW = 200
 """Links of routes that have carried as much, below which a loop counts them sooner than a step of Python's does."""
@@ -142,10 +143,6 @@ class Link:
         self.between = begin + takes
         self.free_at += takes
         return begin
-
-    def waiting(self) -> Iterator[Rest]:
-        """Return the transfers over routes that wait for it, in order."""
-        return (go for _, go in self._queue if isinstance(go, Rest))
 
     def statistics(self, over: OverRoutes | None = None) -> LinkStatistics:
         """Return what it has carried so far.
@@ -468,9 +465,9 @@ def over_routes(links: Iterable[Link]) -> OverRoutes:
         else:  # of a thousand hosts most routes carry as much
             for link, over in Counter(on_ways).items():
                 found[link][nbytes] += over * times
-    for link in dict.fromkeys(chain.from_iterable(map(_LINKS, routes))):
-        for rest in link.waiting():
-            if rest.route in routes:
-                for ahead in rest.route.links[rest.index :]:
-                    found[ahead][rest.nbytes] -= 1
+    queues = filter(None, map(_QUEUE, dict.fromkeys(chain.from_iterable(map(_LINKS, routes)))))  # few have any
+    for _, rest in chain.from_iterable(queues):
+        if isinstance(rest, Rest) and rest.route in routes:
+            for ahead in rest.route.links[rest.index :]:
+                found[ahead][rest.nbytes] -= 1
     return found

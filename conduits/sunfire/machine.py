@@ -20,6 +20,7 @@ import attrs
 from conduit.errors import BadRequest
 from conduit.options import SimOptions, option
 from conduit.sim import Cpu, Kernel
+from conduit.sim.link import Link, OverRoutes, over_routes
 from conduit.sim.observed import engine_cpu
 from conduit.simnet import HostModel
 from conduit.simnet.parts import link_counts
@@ -176,16 +177,20 @@ class SunfireCluster:
 
     def statistics(self) -> Mapping[int, Mapping[str, int]]:
         """Return what links, data paths and NIs have counted, by host."""
-        return {host: self._count(host) for host in self.first}
+        inventory = self.fabric.inventory
+        links: list[Link] = [interface.path for host in self.first for interface in inventory.interfaces_of(host)]
+        links += [half for host in self.first for out in (True, False) for half in inventory.halves(host, outward=out)]
+        over = over_routes(links)
+        return {host: self._count(host, over) for host in self.first}
 
-    def _count(self, host: int) -> Mapping[str, int]:
+    def _count(self, host: int, over: OverRoutes) -> Mapping[str, int]:
         inventory = self.fabric.inventory
         interfaces = inventory.interfaces_of(host)
         counters = [interface.counters() for interface in interfaces]
         return {
-            **link_counts("link", inventory.halves(host, outward=True)),
-            **link_counts("link_in", inventory.halves(host, outward=False)),
-            **link_counts("ni_path", [interface.path for interface in interfaces]),
+            **link_counts("link", inventory.halves(host, outward=True), over),
+            **link_counts("link_in", inventory.halves(host, outward=False), over),
+            **link_counts("ni_path", [interface.path for interface in interfaces], over),
             "ni_lines_out": sum(each.lines_out for each in counters),
             "ni_lines_in": sum(each.lines_in for each in counters),
             "ni_lines_read": sum(each.reads for each in counters),
