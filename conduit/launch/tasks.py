@@ -12,7 +12,7 @@ import trio
 from conduit.core.calls import begun_at
 from conduit.core.started import STARTED, Where
 from conduit.core.steps import steps_of
-from conduit.frames import awaited_frames
+from conduit.frames import awaited_frames, creation
 
 Own = Callable[[str], bool]
 """Says of a file whether it is none of a program."""
@@ -21,9 +21,10 @@ _TRIO = os.path.dirname(trio.__file__) + os.sep
 
 
 def all_tasks() -> Iterator[trio.lowlevel.Task]:
-    """Return every task of the running Trio loop, parents before children, those by name, then by where they stand.
+    """Return every task of the running Trio loop, parents before children.
 
-    Trio keeps them in a set: without an order of our own reports would differ from run to run.
+    Children are in order of their names, of where they stand, and of their making.  Trio keeps them in a set: without
+    an order of our own reports would differ from run to run.
     """
     root = trio.lowlevel.current_root_task()
     pending = [root] if root is not None else []
@@ -31,11 +32,11 @@ def all_tasks() -> Iterator[trio.lowlevel.Task]:
         task = pending.pop()
         yield task
         children = [child for nursery in task.child_nurseries for child in nursery.child_tasks]
-        pending.extend(sorted(children, key=_name_and_lines, reverse=True))
+        pending.extend(sorted(children, key=_order, reverse=True))
 
 
-def _name_and_lines(task: trio.lowlevel.Task) -> tuple[str, list[int]]:
-    return task.name, [line for _, line in frames(task)]
+def _order(task: trio.lowlevel.Task) -> tuple[str, list[int], int]:
+    return task.name, [line for _, line in frames(task)], creation(task)
 
 
 def frames(task: trio.lowlevel.Task) -> Iterator[tuple[FrameType, int]]:

@@ -7,20 +7,20 @@ from collections.abc import Iterator
 
 import trio
 
-from conduit.frames import awaited_frames
+from conduit.frames import awaited_frames, creation
 
 _OWN = tuple(os.path.dirname(path) + os.sep for path in (trio.__file__, os.path.dirname(__file__)))
 
 
 def all_tasks() -> Iterator[trio.lowlevel.Task]:
-    """Return every task of the running Trio loop, parents before children, in order of creation."""
+    """Return every task of the running Trio loop, parents before children, these by name and in order of creation."""
     root = trio.lowlevel.current_root_task()
     pending = [root] if root is not None else []
     while pending:
         task = pending.pop()
         yield task
         children = [child for nursery in task.child_nurseries for child in nursery.child_tasks]
-        pending.extend(sorted(children, key=lambda child: child.name, reverse=True))
+        pending.extend(sorted(children, key=lambda child: (child.name, creation(child)), reverse=True))
 
 
 def waits_outside() -> bool:

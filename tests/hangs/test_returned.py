@@ -3,6 +3,7 @@
 import re
 
 import pytest
+import trio
 
 import conduit
 from extended import Extended
@@ -38,3 +39,24 @@ def test_who_has_handled_all_that_came_has_no_messages_left(limit):
     told = re.split(r"\n(?! )", str(caught.value))
     assert len(told) > 1
     assert not [each for each in told if "handled all that came" in each and "not handled" in each]
+
+
+def test_tasks_of_one_line_are_told_in_the_order_in_which_they_were_begun():
+    """Trio keeps them in a set, whose order depends on where in memory they lie."""
+
+    async def main(ep):
+        async with trio.open_nursery() as nursery:
+            for number in range(8):
+                nursery.start_soon(wait, ep, number)
+
+    async def wait(ep, number):
+        await ep.block_until(lambda: False, what=f"word {number}")
+
+    elsewhere = []
+    for size in range(5):
+        elsewhere += [bytearray(300 * size) for _ in range(10 * size)]
+        with pytest.raises(conduit.Deadlock) as caught:
+            conduit.run(main, ranks=1, conduit="loggp")
+        told = re.findall(r"waits for word (\d)", str(caught.value))
+        assert len(told) >= 3
+        assert told == sorted(told)
