@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import trio
 
 import conduit
 import extended
@@ -177,7 +178,9 @@ class ShmemLock:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        await _release(self._pe, self._find(_RELEASE, self._array), _RELEASE)
+        # Cancelled, nobody could call it again, and the others would wait for ever.
+        with trio.CancelScope(shield=True):
+            await _release(self._pe, self._find(_RELEASE, self._array), _RELEASE)
 
 
 async def _release(pe: ShmemLocks, lock: extended.Lock, call: str) -> None:

@@ -141,7 +141,7 @@ def wanted(call: str, nbytes: Any, array: Any, disp_unit: Any, comm: Any, checks
         )
     comm.check_usable(call)
     unit = integer(call, "disp_unit", disp_unit, 1, MOST, "the bytes of a displacement, 1 or more")
-    if checks not in (True, False):
+    if not isinstance(checks, int | np.bool_) or checks not in (True, False):
         raise conduit.BadRequest(f"{call}: checks={shown(checks)} is neither True nor False; give one of them")
     if nbytes is not None:
         size = integer(call, "size", nbytes, 0, MOST, "a number of bytes, 0 or more")
