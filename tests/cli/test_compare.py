@@ -162,6 +162,17 @@ def test_figures_without_sizes_are_bars():
     assert (panel.names, panel.values) == (("a", "b"), ((1.0, 2.0), (3.0, None)))
 
 
+def test_operations_without_a_figure_that_can_be_drawn_have_no_picture():
+    """Of sizes too, where axes were to be as long as the curves."""
+    record = {"section": "A", "bytes": 64, "microseconds": 0.0, "mb_per_s": None}
+    for quantity, more in (("time", {"unknown": True}), ("rate", {}), ("messages", {})):
+        views = [{"title": "T", "quantity": quantity, "operations": ["a"]}]
+        result = from_json({**of().content, "records": [{**record, "operation": "a", **more}], "views": views})
+        assert pictures([result]) == []
+        drawn = from_json({**of(conduit="loggp", a_64=1.0).content, "views": views})
+        assert [each.groups for each in pictures([result, drawn])] == [("sci", "loggp")] * (quantity != "rate")
+
+
 def test_results_of_one_spec_are_told_apart():
     assert pictures([of(a=1.0), of(a=2.0, ranks=4)])[0].groups == ("sci, 2 ranks", "sci, 4 ranks")
     assert pictures([of(a=1.0), of(a=2.0)])[0].groups == ("(1) sci, 2 ranks", "(2) sci, 2 ranks")
@@ -308,6 +319,21 @@ def test_several_conduits_are_compared_on_other_numbers_of_ranks():
     found, alone = differences(first, second)
     assert [(each.label, each.ratio) for each in found] == [("sci, 2 to 4 ranks", 2.0), ("t3e", 2.0)]
     assert alone == 1  # that of t3e on 2 ranks
+
+
+def test_figures_of_no_time_are_compared_too(command, tmp_path):
+    first, second = of(a=0.0, b=0.0, c=2.0, d_8=0.0), of(a=0.0, b=1.0, c=0.0, d_8=3.0)
+    for name, result in (("a", first), ("b", second)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(result.content))
+    found, alone = differences([first], [second])
+    assert [each.ratio for each in found] == [1.0, float("inf"), 0.0, float("inf")]
+    assert alone == 0
+    files = [str(tmp_path / f"{name}.json") for name in "ab"]
+    status, out, _ = command("compare", "--diff", *files, "--out", str(tmp_path / "out"))
+    assert status == 0
+    assert "Of 4 figures in both, 1 is the same, 2 larger, 1 smaller." in out
+    assert re.search(r" b +0 +0\.000 +1\.000 +inf\n", out)
+    assert (tmp_path / "out" / "diff.html").read_text().count("<td class=number>inf</td>") == 4  # in both tables
 
 
 def test_what_one_file_has_alone_is_told(command, tmp_path):

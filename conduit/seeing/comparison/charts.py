@@ -93,6 +93,8 @@ def _plain(program: str, view: _View, results: Sequence[BenchmarkResult]) -> lis
         for style, index in enumerate(chosen)
         for curve in _curve(view.quantity, rows[index], group, style)
     ]
+    if not curves:  # no figure that there is can be told
+        return []
     panel = LinePanel(x_label=SIZES, y_label=_unit(view, results), curves=tuple(curves), scale="bytes")
     return [
         Picture(
