@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from conduit.benchmarks.files import write_file
 from conduit.benchmarks.progress import Progress
 from conduit.commands.cli import call
 from conduit.seeing.comparison import differences, pictures, results_of
@@ -392,6 +393,27 @@ def test_the_same_file_twice_differs_in_nothing(command, tmp_path):
     status, out, _ = command("compare", "--diff", path, path)
     assert status == 0
     assert re.fullmatch(r"Of (\d+) figures in both, \1 are the same, 0 larger, 0 smaller\.\n", out)
+
+
+@pytest.mark.parametrize("name", ["a\udcff.py", "a$b_$c.py"])
+def test_a_program_may_have_any_name(command, tmp_path, name):
+    """Of bytes that are no UTF-8, or as mathematics begin in texts of matplotlib."""
+    program = tmp_path / name
+    program.write_text("async def main(ep):\n    await ep.attach()\n")
+    made = {each: tmp_path / each for each in ("json", "trace", "report", "out", "diff")}
+    files = [word for each in ("json", "trace", "report") for word in (f"--{each}", str(made[each]))]
+    assert command("run", str(program), "--conduit", "loggp", *files).status == 0
+    result = str(made["json"])
+    assert command("compare", "--from", result, "--out", str(made["out"])).status == 0
+    assert command("compare", "--diff", result, result, "--out", str(made["diff"])).status == 0
+    shown = name.replace("\udcff", r"\udcff")
+    for page in (made["report"] / "report.html", made["out"] / "compare.html", made["diff"] / "diff.html"):
+        assert shown in page.read_text(encoding="utf-8")
+
+
+def test_texts_with_any_name_are_written(tmp_path):
+    write_file("full-report", tmp_path / "full.txt", "a\udcff.py:2 in main")
+    assert (tmp_path / "full.txt").read_text(encoding="utf-8") == r"a\udcff.py:2 in main"
 
 
 def test_results_of_a_program_are_drawn_too(command, tmp_path):

@@ -182,7 +182,7 @@ def from_json(content: Mapping[str, Any]) -> BenchmarkResult:
     rows = [_row(each) for each in content["records"]] if "records" in content else [_run(content)]
     swept = content.get("swept")
     return BenchmarkResult(
-        program=str(content["program"]),
+        program=_text(content["program"]),
         conduit=str(content["conduit"]),
         ranks=int(content["ranks"]),
         clock=str(content["clock"]),
@@ -194,9 +194,14 @@ def from_json(content: Mapping[str, Any]) -> BenchmarkResult:
         parameters=dict(content.get("parameters", {})),
         swept=None if swept is None else (str(swept["option"]), str(swept["value"]), str(swept["conduit"])),
         interrupted=bool(content.get("interrupted", False)),
-        file=str(content.get("file", "")),
+        file=_text(content.get("file", "")),
         content=content,
     )
+
+
+def _text(name: object) -> str:
+    """Return a name as pictures can show it: that of a file may be any bytes."""
+    return str(name).encode(errors="backslashreplace").decode()
 
 
 def _row(record: Mapping[str, Any]) -> Row:
