@@ -152,14 +152,12 @@ def wanted(call: str, nbytes: Any, array: Any, disp_unit: Any, comm: Any, checks
 
 def _memory(call: str, array: Any) -> npt.NDArray[np.uint8]:
     """Return the bytes of the memory that a window is made of."""
-    given = array
-    if not isinstance(array, np.ndarray):
-        try:
-            given = np.asarray(memoryview(array))
-        except (TypeError, ValueError, BufferError):
-            raise conduit.BadRequest(
-                f"{call}: array={shown(array)} {is_a(array)}; give a numpy array or another buffer"
-            ) from None
+    try:  # of a matrix every view has two dimensions: not so of the array that it is
+        given = np.asarray(array if isinstance(array, np.ndarray) else memoryview(array))
+    except (TypeError, ValueError, BufferError):
+        raise conduit.BadRequest(
+            f"{call}: array={shown(array)} {is_a(array)}; give a numpy array or another buffer"
+        ) from None
     dtype_of(call, "array", given.dtype)
     if not given.flags.c_contiguous:
         raise conduit.BadRequest(

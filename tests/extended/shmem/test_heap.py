@@ -258,3 +258,19 @@ def test_allocations_that_differ_in_nothing_that_counts():
         return len(made)
 
     assert run(main) == [6, 6]
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_a_matrix_is_as_any_array():
+    """All views of it have two dimensions: a size that is given took all of its row."""
+
+    async def main(pe):
+        a, out = await pe.zeros(4, "i8"), np.matrix([[0, 0, 0]])
+        if pe.my_pe() == 0:
+            await pe.put(a[:1], np.matrix([[1, 2, 3, 4]]), 1)
+            await pe.quiet()
+            await pe.get(out, a, 1, size=2)
+        await pe.barrier_all()
+        return a.tolist(), out.tolist()
+
+    assert run(main) == [([0, 0, 0, 0], [[1, 0, 0]]), ([1, 0, 0, 0], [[0, 0, 0]])]
