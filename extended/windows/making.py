@@ -235,12 +235,14 @@ async def _allocate(x: Extended, team: Team, call: str, nbytes: int) -> int:
         told = np.array([_ELSEWHERE], np.int64)
         if team.rank == 0:
             try:
-                told[0] = await x.global_alloc(size)
+                told[0] = await x.global_alloc(size, called=f"{call}({nbytes})")
             finally:
                 offset = int(await team.broadcast(told[0], root=0, called=call))
         else:
             offset = int(await team.broadcast(None, root=0, called=call))
     except conduit.BadRequest as error:
+        if str(error).startswith(f"{call}: "):  # of something else
+            raise
         raise conduit.BadRequest(f"{call}: no room for {nbytes} bytes on each rank: {error}") from None
     if offset == _ELSEWHERE:
         raise conduit.BadRequest(
