@@ -171,6 +171,8 @@ def number_for(call: str, name: str, value: Any, dtype: np.dtype[Any]) -> int | 
     """
     if dtype.kind == "f":
         try:
+            if isinstance(value, str | bytes | bytearray):  # which Python would read
+                raise TypeError
             return float(value)
         except (TypeError, ValueError, OverflowError):
             raise conduit.BadRequest(f"{call}: {name}={shown(value)} is no number of type {dtype}") from None

@@ -277,7 +277,9 @@ class ShmemAllocation:
     def _free(self, call: str, mem: Any) -> Any:
         given = np.asarray(mem) if isinstance(mem, memoryview) else mem
         block, elements = self._blocks.symmetric(call, "mem", given)
-        if self._blocks.offset(block, elements) != block.offset:
+        # An array that `fromalloc` made of memory may be smaller than that.
+        whole = block.array is not None or isinstance(mem, memoryview)
+        if self._blocks.offset(block, elements) != block.offset or (whole and elements.nbytes != block.nbytes):
             raise conduit.BadRequest(f"{call}: mem is a part of an array; give the whole array that was allocated")
 
         async def release() -> None:

@@ -65,6 +65,8 @@ def test_memory_is_cleared_when_it_is_given_again():
             pe.fromalloc(memory, 5)
         with pytest.raises(conduit.BadRequest, match="no memoryview"):
             pe.fromalloc(c)
+        with pytest.raises(conduit.BadRequest, match="pe.free: mem is a part of an array"):
+            pe.free(memory[:8])
         await pe.free(memory)
         with pytest.raises(conduit.BadRequest, match="mem was freed"):
             pe.fromalloc(memory)
@@ -127,6 +129,8 @@ def test_a_freed_array_stays_refused_when_its_memory_is_given_again():
         (lambda pe, a: pe.array(["x"], "i4"), r"pe.array: obj=\['x'\] makes no array of dtype 'i4' \("),
         (lambda pe, a: pe.array([1], order="X"), 'pe.array: order=\'X\' is not known; give "K", "A", "C" or "F"'),
         (lambda pe, a: pe.free(a[1:]), "a part of an array"),
+        (lambda pe, a: pe.free(a[:2]), "pe.free: mem is a part of an array; give the whole"),
+        (lambda pe, a: pe.del_array(a[:0]), "pe.del_array: mem is a part of an array; give the whole"),
         (lambda pe, a: pe.free(np.zeros(3)), "not symmetric"),
         (lambda pe, a: pe.set_lock(a), "lock has 4 elements"),
         (lambda pe, a: pe.ptr(a.copy(), 0), "pe.ptr: target is not"),

@@ -151,6 +151,7 @@ def test_the_report_of_a_wait_for_several_says_what_they_are_to_be():
         (lambda pe, a: pe.atomic_add(a[:1], 1.5, 0), "atomic_add: value=1.5 is a float"),
         (lambda pe, a: pe.atomic_add(a[:1].view("f4"), 1, 0), "dtype float32; give one of i4"),
         (lambda pe, a: pe.atomic_set(a[:2].view("c8"), 1, 0), "dtype complex64"),
+        (lambda pe, a: pe.atomic_set(a[:1].view("f4"), "1", 0), "atomic_set: value='1' is no number of type float32"),
         (lambda pe, a: pe.atomic_fetch_nbi(np.zeros(2, "i4"), a[:1], 0), "fetch has 2 elements"),
         (lambda pe, a: pe.atomic_op(a[:1], 1, "nand", 0), "op='nand'"),
         (lambda pe, a: pe.put_signal(a, a, 0, a.view("u8")[:1], 1, 7), "sigop=7"),
