@@ -249,6 +249,11 @@ def test_values_of_a_sweep_ascend_where_they_are_numbers():
     assert pictures(swept)[0].groups == ("slots=2", "slots=8", "slots=16")
 
 
+def test_pictures_whose_titles_differ_in_case_alone_have_files_of_their_own():
+    results = [of(swept=(option, value, "loggp"), a=1.0) for option in ("G", "g") for value in ("1us", "2us")]
+    assert [each.name for each in pictures(results)] == ["testam-times-over-g", "testam-times-over-g-2"]
+
+
 def test_a_sweep_of_what_is_no_number():
     swept = [
         of(conduit=f"sci:queue={v}", swept=("queue", v, "sci"), time=y) for v, y in (("paired", 1.0), ("single", 2.0))
