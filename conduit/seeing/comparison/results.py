@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import attrs
 
 from conduit.errors import BadRequest
 from conduit.seeing.pictures import ShownList, Table, shown
-from conduit.words import many
+from conduit.words import is_a, many, plain
 
 UNKNOWN = "unknown"
 """The bound of a figure that cannot be told."""
@@ -125,6 +126,8 @@ def read_results(path: Path | str) -> list[BenchmarkResult]:
     Raises:
         BadRequest: it cannot be read, or holds no results.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise BadRequest(f"read_results: path={plain(path)} {is_a(path)}; pass the path of a file")
     return ShownList(_read("read_results:", Path(path)))
 
 
