@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+from enum import IntEnum
+from numbers import Integral
 from operator import index
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -130,6 +132,11 @@ def shown(value: object) -> str:
     except Exception:
         return f"a {type(value).__name__}"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def is_one_of(value: object, constants: type[IntEnum]) -> bool:
+    """Say whether a value is a constant of an enumeration, or its number; also of what compares in no plain way."""
+    return isinstance(value, Integral) and int(value) in tuple(constants)
 
 
 def integer(call: str, name: str, value: Any, least: int, most: int, what: str) -> int:

@@ -389,10 +389,10 @@ class Team(Collectives):
         """Do as `barrier_notify` without an id, in the midst of a call of a layer above.
 
         Args:
-            called: the call in which the user waits for the others, as "win.Fence", for reports.
+            called: the call in which the user waits for the others, as "win.Fence", for errors and reports.
         """
-        self.check_usable("barrier_notify")
-        return self._barrier.notify("barrier_notify", None, called)
+        self.check_usable(called)
+        return self._barrier.notify(called, None, called)
 
     def end_barrier(self, cancelled: str = "", by: str = "") -> Coroutine[Any, Any, None]:
         """Do as `barrier_wait` without an id, in the midst of a call of a layer above.

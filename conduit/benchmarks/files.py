@@ -203,7 +203,7 @@ def write_file(option: str, path: Path, text: str) -> None:
         print(text, end="")
         return
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")  # names of files may be any bytes
     except OSError as exc:
         raise ConduitError(f"--{option} {path} cannot be written: {exc.strerror}") from exc
     tell_written(path)

@@ -90,18 +90,22 @@ RecordList = list[Record]
 
 
 def middle(runs: Sequence[RecordList]) -> RecordList:
-    """Return the records of several runs as one: the median of their times, and the least and the most of them."""
-    if len(runs) == 1:
-        return runs[0]
-    return [
-        attrs.evolve(
-            records[0],
-            seconds=median(record.seconds for record in records),
-            least=min(record.microseconds for record in records),
-            most=max(record.microseconds for record in records),
-        )
-        for records in zip(*runs, strict=True)
-    ]
+    """Return the records of several runs as one: the median of their times, and the least and the most of them.
+
+    Runs in which a figure cannot be told say nothing of it; what is no more than a bound in one is so in all.
+    """
+    return runs[0] if len(runs) == 1 else [_middle(records) for records in zip(*runs, strict=True)]
+
+
+def _middle(records: Sequence[Record]) -> Record:
+    known = [record for record in records if not record.unknown] or records
+    return attrs.evolve(
+        known[0],
+        seconds=median(record.seconds for record in known),
+        least=min(record.microseconds for record in known),
+        most=max(record.microseconds for record in known),
+        at_most=next((record.at_most for record in known if record.at_most), ""),
+    )
 
 
 def merge(lists: Sequence[RecordList]) -> RecordList:

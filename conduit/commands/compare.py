@@ -338,7 +338,7 @@ def _write(results: Sequence[BenchmarkResult], out: Path, calls: Sequence[str]) 
     made = _drawn(pictures(results), out)
     older = _beside(out, made)
     _save(out / "results.json", json_text([dict(result.content) for result in results]).encode())
-    _save(out / "compare.html", comparison_page(results, made, calls).encode())
+    _save(out / "compare.html", comparison_page(results, made, calls).encode(errors="backslashreplace"))
     console = make_console()
     for picture, _ in made:
         print_text(console, f"{picture.name}: {picture.title}")
@@ -398,7 +398,8 @@ def _differ(files: tuple[Path, Path], out: Path | None) -> int:
     if out is not None:
         made = _drawn(ratio_pictures(found), out)
         names = (str(files[0]), str(files[1]))
-        _save(out / "diff.html", difference_page(found, alone, made, names, missing, unknown).encode())
+        page = difference_page(found, alone, made, names, missing, unknown)
+        _save(out / "diff.html", page.encode(errors="backslashreplace"))
         print_text(console, f"wrote {out / 'diff.html'} and {_count(made)}")
     return 0
 

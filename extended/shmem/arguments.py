@@ -77,7 +77,7 @@ def array_of(call: str, name: str, value: Any, *, writable: bool = False) -> Arr
         )
     if writable and not value.flags.writeable:
         raise conduit.BadRequest(f"{call}: {name} is read-only; give an array that may be written")
-    return value
+    return np.asarray(value)  # of a matrix every view has two dimensions
 
 
 def flat(array: Array) -> Array | None:
@@ -171,6 +171,8 @@ def number_for(call: str, name: str, value: Any, dtype: np.dtype[Any]) -> int | 
     """
     if dtype.kind == "f":
         try:
+            if isinstance(value, str | bytes | bytearray):  # which Python would read
+                raise TypeError
             return float(value)
         except (TypeError, ValueError, OverflowError):
             raise conduit.BadRequest(f"{call}: {name}={shown(value)} is no number of type {dtype}") from None

@@ -94,10 +94,16 @@ class OperationStream:
     async def complete(self, call: str) -> None:
         """Complete all that was begun; `call` as of `order`."""
         await self.left.complete()
-        puts, gets = self._puts, self._gets
-        self._puts, self._gets = [], []
-        await self._wait(call, puts, gets)
-        self._unordered.clear()
+        puts, gets, unordered = self._puts, self._gets, self._unordered
+        self._puts, self._gets, self._unordered = [], [], {}  # what other tasks begin meanwhile is for the next call
+        try:
+            await self._wait(call, puts, gets)
+        except BaseException:
+            later = self._unordered
+            self._unordered = {
+                dest: [*unordered.get(dest, ()), *later.get(dest, ())] for dest in dict.fromkeys([*unordered, *later])
+            }
+            raise
 
     async def _wait(self, call: str, puts: list[Handle[Any]], gets: list[Handle[Any]]) -> None:
         try:

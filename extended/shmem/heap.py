@@ -26,6 +26,7 @@ ALIGNED = 16
 PAGE = 4096
 """What the addresses of all segments are multiples of, bytes, on every network."""
 
+_ORDERS = ("K", "A", "C", "F")
 _WHERE = "allocate it with pe.zeros, pe.array and so on"
 _MAKE = {"lock": "make one with pe.new_lock", "signal": "make one with pe.new_signal"}
 
@@ -175,16 +176,24 @@ class ShmemAllocation:
         return self._blocks.add(offset, nbytes, made_here(called))
 
     async def _made(
-        self, call: str, shape: tuple[int, ...], dtype: np.dtype[Any], order: Any, align: int, fill: Any
+        self,
+        call: str,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        order: Any,
+        align: int,
+        fill: Any,
+        *,
+        filled: bool = True,
     ) -> Array:
         given = [f"shape={shape}", f"dtype={dtype}"]
         if order == "F" and sum(size > 1 for size in shape) > 1:
             given.append("order='F'")
         with trio.CancelScope(shield=True):  # the others are to come out of it together with this one
-            root = await self._new(call, given, prod(shape) * dtype.itemsize, align, filled=fill is not None)
+            root = await self._new(call, given, prod(shape) * dtype.itemsize, align, filled=filled)
             made: Array = np.ndarray(shape, dtype, buffer=root, order=order)
             self._blocks.given(root, made)
-            if fill is not None:
+            if filled:
                 self._x.ep.charge(copied=made.nbytes)
                 made[...] = fill
                 await self._x.barrier(called=call)  # or a put of another PE could come before
@@ -274,7 +283,9 @@ class ShmemAllocation:
     def _free(self, call: str, mem: Any) -> Any:
         given = np.asarray(mem) if isinstance(mem, memoryview) else mem
         block, elements = self._blocks.symmetric(call, "mem", given)
-        if self._blocks.offset(block, elements) != block.offset:
+        # An array that `fromalloc` made of memory may be smaller than that.
+        whole = block.array is not None or isinstance(mem, memoryview)
+        if self._blocks.offset(block, elements) != block.offset or (whole and elements.nbytes != block.nbytes):
             raise conduit.BadRequest(f"{call}: mem is a part of an array; give the whole array that was allocated")
 
         async def release() -> None:
@@ -308,12 +319,12 @@ class ShmemAllocation:
         Raises:
             conduit.BadRequest: a wrong argument; or, on every PE, too little room.
         """
-        return self._array("pe.new_array", shape, dtype, order, align, 0 if clear else None)
+        return self._array("pe.new_array", shape, dtype, order, align, 0, filled=bool(clear))
 
     @public("pe")
     def empty(self, shape: Any, dtype: Any = float, order: Any = "C", *, align: Any = None, hints: Any = None) -> Any:
         """Allocate an array that is not filled; collective, arguments as `new_array`."""
-        return self._array("pe.empty", shape, dtype, order, align, None)
+        return self._array("pe.empty", shape, dtype, order, align, None, filled=False)
 
     @public("pe")
     def zeros(self, shape: Any, dtype: Any = float, order: Any = "C", *, align: Any = None, hints: Any = None) -> Any:
@@ -337,28 +348,46 @@ class ShmemAllocation:
         hints: Any = None,
     ) -> Any:
         """Allocate an array filled with one value, whose dtype it has by default; collective, else as `new_array`."""
-        kind = np.asarray(fill_value).dtype if dtype is None else dtype
-        return self._array("pe.full", shape, kind, order, align, fill_value)
+        call = "pe.full"
+        kind = dtype
+        if dtype is None:
+            try:
+                kind = np.asarray(fill_value).dtype
+            except ValueError as error:
+                raise conduit.BadRequest(
+                    f"{call}: fill_value={shown(fill_value)} is no value of an array ({error})"
+                ) from None
+        return self._array(call, shape, kind, order, align, fill_value)
 
     @public("pe")
     def array(self, obj: Any, dtype: Any = None, *, order: Any = "K", align: Any = None, hints: Any = None) -> Any:
         """Allocate an array with the contents of `obj`, on each PE its own; collective, the shape the same on all."""
         call = "pe.array"
-        given = np.array(obj, None if dtype is None else arguments.dtype_of(call, dtype), order=order)
+        kind = None if dtype is None else arguments.dtype_of(call, dtype)
+        if order not in _ORDERS:
+            raise conduit.BadRequest(f'{call}: order={shown(order)} is not known; give "K", "A", "C" or "F"')
+        try:
+            given = np.array(obj, kind, order=order)
+        except Exception as error:
+            raise conduit.BadRequest(
+                f"{call}: obj={shown(obj)} makes no array of dtype {shown(dtype)} ({error})"
+            ) from None
         arguments.dtype_of(call, given.dtype)
         made = "F" if arguments.in_fortran_order(given) else "C"
         return self._made(call, given.shape, given.dtype, made, _align(call, align), given)
 
-    def _array(self, call: str, shape: Any, dtype: Any, order: Any, align: Any, fill: Any) -> Any:
+    def _array(
+        self, call: str, shape: Any, dtype: Any, order: Any, align: Any, fill: Any, *, filled: bool = True
+    ) -> Any:
         sizes, kind = arguments.shape_of(call, shape), arguments.dtype_of(call, dtype)
-        if fill is not None:
+        if filled:
             try:
                 np.empty(1, kind)[...] = fill
             except Exception as error:
                 raise conduit.BadRequest(
                     f"{call}: fill_value={shown(fill)} does not go into dtype {kind} ({error})"
                 ) from None
-        return self._made(call, sizes, kind, _order(call, order), _align(call, align), fill)
+        return self._made(call, sizes, kind, _order(call, order), _align(call, align), fill, filled=filled)
 
 
 def _order(call: str, order: Any) -> Any:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
 import conduit
 import extended
+from conduit.words import is_a
 from extended.front_ends import integer, name_calls, public, shown
 from extended.shmem import arguments
 from extended.shmem.meetings import meet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable, Coroutine
     from types import TracebackType
 
 
@@ -161,11 +163,14 @@ class ShmemTeam:
         possible = range(first, members.size if step > 0 else -1, step)
         what = f"1 to {len(possible)}, the PEs that there are from {first} on by {step}"
         many = len(possible) if size is None else integer(call, "size", size, 1, len(possible), what)
-        wanted = {**(config or {}), **kwargs}
-        for name in wanted:
-            if name.lower() not in _CONFIG:
+        if not isinstance(config, Mapping | None):
+            raise conduit.BadRequest(f"{call}: config={shown(config)} {is_a(config)}; give a dict with num_contexts")
+        made = {"num_contexts": 0}
+        for name, value in {**(config or {}), **kwargs}.items():
+            if str(name).lower() not in _CONFIG:
                 raise conduit.BadRequest(f"{call}: there is no {shown(name)} in config; give num_contexts")
-        made = {"num_contexts": 0, **{name.lower(): int(value) for name, value in wanted.items()}}
+            key = str(name).lower()
+            made[key] = integer(call, key, value, 0, arguments.MOST, "a number of contexts, 0 or more")
         chosen = possible[:many]
         return _split(state, chosen, made)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 import conduit
 from conduit.words import many
-from extended.front_ends import integer, public, shown
+from extended.front_ends import integer, is_one_of, public, shown
 from extended.shmem import arguments
 from extended.shmem.constants import SIGNAL
 from extended.shmem.contexts import Ctx, OperationStream
@@ -268,7 +268,7 @@ class ShmemTransfers(Base):
         stream, rank, offset, data = self._put(call, target, source, pe, size, ctx)
         place = self._signal(call, signal)[0]
         number = integer(call, "value", value, -(1 << 63), (1 << 64) - 1, "an integer of 64 bits")
-        if sigop not in (SIGNAL.SET, SIGNAL.ADD):
+        if not is_one_of(sigop, SIGNAL):
             raise conduit.BadRequest(f"{call}: sigop={shown(sigop)} is not known; give pe.SIGNAL_SET or pe.SIGNAL_ADD")
         atomic = self._x.atomic("u8")
         change = atomic.set if sigop == SIGNAL.SET else atomic.add

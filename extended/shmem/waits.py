@@ -11,7 +11,7 @@ import trio
 
 import conduit
 from conduit.words import many
-from extended.front_ends import public, shown
+from extended.front_ends import is_one_of, public, shown
 from extended.shmem import arguments
 from extended.shmem.constants import CMP
 from extended.shmem.transfers import ShmemTransfers
@@ -112,7 +112,7 @@ class Waits(ShmemTransfers):
                 )
         counted = np.arange(elements.size)
         if status is not None:
-            excluded = np.asarray(status).reshape(-1)
+            excluded = _numbers(call, "status", status)
             if excluded.size < elements.size:
                 raise conduit.BadRequest(
                     f"{call}: status has {many(excluded.size, 'element')} and {name} {elements.size}; give one for each"
@@ -121,11 +121,11 @@ class Waits(ShmemTransfers):
         made = np.array(numbers, elements.dtype)
         return Look(elements, _COMPARE[_cmp(call, cmp)], made[: elements.size] if vector else made[0], counted)
 
-    def _one(self, call: str, ivar: Any, cmp: Any, value: Any) -> Look:
-        look = self._look(call, ivar, cmp, value, None, vector=False, name="ivar")
+    def _one(self, call: str, ivar: Any, cmp: Any, value: Any, name: str = "ivar") -> Look:
+        look = self._look(call, ivar, cmp, value, None, vector=False, name=name)
         if look.elements.size != 1:
             count = many(look.elements.size, "element")
-            raise conduit.BadRequest(f"{call}: ivar has {count}; give one, such as a[3:4]")
+            raise conduit.BadRequest(f"{call}: {name} has {count}; give one, such as a[3:4]")
         return look
 
     async def _wait(self, call: str, look: Look, done: Callable[[], bool]) -> None:
@@ -279,7 +279,7 @@ class Waits(ShmemTransfers):
         """Wait until the signal of this PE meets a condition; return it."""
         call = "pe.signal_wait_until"
         self._signal(call, signal)
-        look = self._one(call, signal, cmp, value)
+        look = self._one(call, signal, cmp, value, "signal")
 
         async def wait() -> int:
             await self._wait_all(call, look)
@@ -288,11 +288,23 @@ class Waits(ShmemTransfers):
         return wait()
 
 
+def _numbers(call: str, name: str, values: Any) -> Array:
+    try:
+        made = np.asarray(values).reshape(-1)
+    except ValueError:
+        made = None
+    if made is None or made.dtype.kind not in "iubf":
+        raise conduit.BadRequest(
+            f"{call}: {name}={shown(values)} are no numbers; give 0 for each element that counts, and 1 for the others"
+        )
+    return made
+
+
 def _cmp(call: str, cmp: Any) -> CMP:
     if isinstance(cmp, str):
         found = _SIGNS.get(cmp, CMP.__members__.get(cmp.upper()))
     else:
-        found = next((each for each in CMP if each == cmp), None)
+        found = CMP(cmp) if is_one_of(cmp, CMP) else None
     if found is None:
         raise conduit.BadRequest(
             f'{call}: cmp={shown(cmp)} is not known; give pe.CMP_EQ, NE, GT, LE, LT or GE, or "==", ">=" ...'

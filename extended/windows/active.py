@@ -54,6 +54,8 @@ class Active(WindowBase):
             self._notified = call
             await self._team.end_barrier()
         else:
+            if self._operations.begun:  # since it was cancelled: for others they belong to the epoch that follows
+                await self._operations.complete(call.name)
             await self._team.end_barrier(str(self._notified), str(call))
         self._notified = None
         self._operations.fenced()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import conduit
@@ -49,7 +50,7 @@ class WindowBase:
         return called(name) if self._checks else unplaced(name)
 
     def _member(self, call: str, name: str, rank: Any, *, null: bool = False) -> int:
-        if null and rank == PROC_NULL:
+        if null and isinstance(rank, Integral) and int(rank) == PROC_NULL:
             return PROC_NULL
         return integer(call, name, rank, 0, self._size - 1, f"a rank of the window, 0 to {self._size - 1}")
 

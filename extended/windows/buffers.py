@@ -107,14 +107,12 @@ def _parts(call: str, name: str, spec: Any) -> tuple[Any, Any, Any]:
 
 def _flat(call: str, name: str, data: Any, *, writable: bool) -> Array:
     """Return all elements of what offers a buffer, in the order of memory."""
-    array = data
-    if not isinstance(data, np.ndarray):
-        try:
-            array = np.asarray(memoryview(data))
-        except (TypeError, ValueError, BufferError):
-            raise conduit.BadRequest(
-                f"{call}: {name}={shown(data)} {is_a(data)}, which is no buffer; give {_FORMS}"
-            ) from None
+    try:  # of a matrix every view has two dimensions: not so of the array that it is
+        array = np.asarray(data if isinstance(data, np.ndarray) else memoryview(data))
+    except (TypeError, ValueError, BufferError):
+        raise conduit.BadRequest(
+            f"{call}: {name}={shown(data)} {is_a(data)}, which is no buffer; give {_FORMS}"
+        ) from None
     dtype_of(call, name, array.dtype)
     if array.flags.f_contiguous and not array.flags.c_contiguous:
         array = array.T

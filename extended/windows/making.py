@@ -141,7 +141,7 @@ def wanted(call: str, nbytes: Any, array: Any, disp_unit: Any, comm: Any, checks
         )
     comm.check_usable(call)
     unit = integer(call, "disp_unit", disp_unit, 1, MOST, "the bytes of a displacement, 1 or more")
-    if checks not in (True, False):
+    if not isinstance(checks, int | np.bool_) or checks not in (True, False):
         raise conduit.BadRequest(f"{call}: checks={shown(checks)} is neither True nor False; give one of them")
     if nbytes is not None:
         size = integer(call, "size", nbytes, 0, MOST, "a number of bytes, 0 or more")
@@ -152,14 +152,12 @@ def wanted(call: str, nbytes: Any, array: Any, disp_unit: Any, comm: Any, checks
 
 def _memory(call: str, array: Any) -> npt.NDArray[np.uint8]:
     """Return the bytes of the memory that a window is made of."""
-    given = array
-    if not isinstance(array, np.ndarray):
-        try:
-            given = np.asarray(memoryview(array))
-        except (TypeError, ValueError, BufferError):
-            raise conduit.BadRequest(
-                f"{call}: array={shown(array)} {is_a(array)}; give a numpy array or another buffer"
-            ) from None
+    try:  # of a matrix every view has two dimensions: not so of the array that it is
+        given = np.asarray(array if isinstance(array, np.ndarray) else memoryview(array))
+    except (TypeError, ValueError, BufferError):
+        raise conduit.BadRequest(
+            f"{call}: array={shown(array)} {is_a(array)}; give a numpy array or another buffer"
+        ) from None
     dtype_of(call, "array", given.dtype)
     if not given.flags.c_contiguous:
         raise conduit.BadRequest(
@@ -237,12 +235,14 @@ async def _allocate(x: Extended, team: Team, call: str, nbytes: int) -> int:
         told = np.array([_ELSEWHERE], np.int64)
         if team.rank == 0:
             try:
-                told[0] = await x.global_alloc(size)
+                told[0] = await x.global_alloc(size, called=f"{call}({nbytes})")
             finally:
                 offset = int(await team.broadcast(told[0], root=0, called=call))
         else:
             offset = int(await team.broadcast(None, root=0, called=call))
     except conduit.BadRequest as error:
+        if str(error).startswith(f"{call}: "):  # of something else
+            raise
         raise conduit.BadRequest(f"{call}: no room for {nbytes} bytes on each rank: {error}") from None
     if offset == _ELSEWHERE:
         raise conduit.BadRequest(

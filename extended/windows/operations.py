@@ -269,6 +269,11 @@ class Operations:
 
     # ------------------------------------------------------------------------------------------------------ completion
 
+    @property
+    def begun(self) -> bool:
+        """Whether there may be something that is not complete."""
+        return bool(self._pending)
+
     async def complete(self, what: str, ranks: Iterable[int] | None = None) -> None:
         """Wait until all that was begun on some ranks is complete; polls at least once."""
         if not self._pending:

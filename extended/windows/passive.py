@@ -8,7 +8,7 @@ from typing import Any
 import trio
 
 import conduit
-from extended.front_ends import public, shown
+from extended.front_ends import is_one_of, public, shown
 from extended.windows.base import WindowBase, assertion_of
 from extended.windows.calls import Call
 from extended.windows.constants import LOCK, LOCK_EXCLUSIVE, MODE
@@ -34,7 +34,7 @@ class Passive(WindowBase):
         """
         call = "win.Lock"
         number = self._member(call, "rank", rank)
-        if lock_type not in tuple(LOCK):
+        if not is_one_of(lock_type, LOCK):
             raise conduit.BadRequest(
                 f"{call}: lock_type={shown(lock_type)} is not known; give LOCK_EXCLUSIVE or LOCK_SHARED of "
                 "extended.windows (mpi4py numbers them otherwise)"

@@ -101,24 +101,30 @@ class Accesses:
     def add(self, new: AccessRecord) -> Callable[[], object]:
         """Take note of an access, which conflicts with none that there are; return what takes it out again."""
         latest = self._latest
-        undo: Callable[[], object]
+        undo = partial(self._take_out, new, new.start, new.stop)  # as it is now: others may join it
         if (
             latest is not None
             and latest.stop == new.start
             and (latest.what, latest.kind, latest.rank, latest.call) == (new.what, new.kind, new.rank, new.call)
         ):
             latest.stop = new.stop
-            undo = partial(setattr, latest, "stop", new.start)
             new = latest
         else:
             insort(self._records, new, key=_start)
             self._latest = new
-            undo = partial(self._remove, new)
         self._longest = max(self._longest, new.stop - new.start)
         return undo
 
-    def _remove(self, record: AccessRecord) -> None:
-        self._records = [each for each in self._records if each is not record]
+    def _take_out(self, gone: AccessRecord, first: int, behind: int) -> None:
+        """Take out an access to the bytes from `first` to `behind`, but not what its line has joined to it."""
+        made = gone.what, gone.kind, gone.rank, gone.call
+        for each in self._records:
+            if each.start <= first < behind <= each.stop and (each.what, each.kind, each.rank, each.call) == made:
+                self._records.remove(each)  # which is equal to none but itself
+                for start, stop in ((each.start, first), (behind, each.stop)):
+                    if start < stop:
+                        insort(self._records, attrs.evolve(each, start=start, stop=stop), key=_start)
+                break
         self._latest = None
 
     def forget(self, rank: int) -> None:

@@ -18,7 +18,7 @@ import conduit
 from conduit import BadRequest
 from conduit.benchmarks import BenchmarkOptions, Parameters, Progress, Record, idle, pair, sizes
 from conduit.benchmarks.options import parameters_for
-from conduit.benchmarks.record import merge
+from conduit.benchmarks.record import merge, middle
 from conduit.benchmarks.report import ConduitResults, print_runs, runs_as_json, table
 from conduit.launch import output
 from conduits.loggp.port import Loggp, LoggpTransport
@@ -105,6 +105,15 @@ def test_figures_of_a_record():
     assert record(payloads=2).mb_per_s == pytest.approx(20_000 / 1024)
     assert record(nbytes=0).mb_per_s is None
     assert record(nbytes=None, payloads=0).mb_per_s is None
+
+
+def test_of_several_runs_those_count_that_can_tell_a_figure():
+    lost = record(seconds=0.0, unknown="longer bursts took no longer")
+    runs = [[lost, lost, record()], [record(seconds=2e-3), lost, record(at_most="others wait")], [record(), lost, lost]]
+    some, none, bound = middle(runs)
+    assert (some.unknown, some.seconds, some.least, some.most) == ("", 1.5e-3, pytest.approx(100), pytest.approx(200))
+    assert none.unknown == lost.unknown
+    assert (bound.unknown, bound.at_most, bound.seconds) == ("", "others wait", 1e-3)
 
 
 def test_merged_records_hold_the_mean():

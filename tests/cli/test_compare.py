@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from conduit.benchmarks.files import write_file
 from conduit.benchmarks.progress import Progress
 from conduit.commands.cli import call
 from conduit.seeing.comparison import differences, pictures, results_of
@@ -162,6 +163,17 @@ def test_figures_without_sizes_are_bars():
     assert (panel.names, panel.values) == (("a", "b"), ((1.0, 2.0), (3.0, None)))
 
 
+def test_operations_without_a_figure_that_can_be_drawn_have_no_picture():
+    """Of sizes too, where axes were to be as long as the curves."""
+    record = {"section": "A", "bytes": 64, "microseconds": 0.0, "mb_per_s": None}
+    for quantity, more in (("time", {"unknown": True}), ("rate", {}), ("messages", {})):
+        views = [{"title": "T", "quantity": quantity, "operations": ["a"]}]
+        result = from_json({**of().content, "records": [{**record, "operation": "a", **more}], "views": views})
+        assert pictures([result]) == []
+        drawn = from_json({**of(conduit="loggp", a_64=1.0).content, "views": views})
+        assert [each.groups for each in pictures([result, drawn])] == [("sci", "loggp")] * (quantity != "rate")
+
+
 def test_results_of_one_spec_are_told_apart():
     assert pictures([of(a=1.0), of(a=2.0, ranks=4)])[0].groups == ("sci, 2 ranks", "sci, 4 ranks")
     assert pictures([of(a=1.0), of(a=2.0)])[0].groups == ("(1) sci, 2 ranks", "(2) sci, 2 ranks")
@@ -237,6 +249,11 @@ def test_values_of_a_sweep_ascend_where_they_are_numbers():
     assert pictures(swept)[0].groups == ("slots=2", "slots=8", "slots=16")
 
 
+def test_pictures_whose_titles_differ_in_case_alone_have_files_of_their_own():
+    results = [of(swept=(option, value, "loggp"), a=1.0) for option in ("G", "g") for value in ("1us", "2us")]
+    assert [each.name for each in pictures(results)] == ["testam-times-over-g", "testam-times-over-g-2"]
+
+
 def test_a_sweep_of_what_is_no_number():
     swept = [
         of(conduit=f"sci:queue={v}", swept=("queue", v, "sci"), time=y) for v, y in (("paired", 1.0), ("single", 2.0))
@@ -310,6 +327,21 @@ def test_several_conduits_are_compared_on_other_numbers_of_ranks():
     assert alone == 1  # that of t3e on 2 ranks
 
 
+def test_figures_of_no_time_are_compared_too(command, tmp_path):
+    first, second = of(a=0.0, b=0.0, c=2.0, d_8=0.0), of(a=0.0, b=1.0, c=0.0, d_8=3.0)
+    for name, result in (("a", first), ("b", second)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(result.content))
+    found, alone = differences([first], [second])
+    assert [each.ratio for each in found] == [1.0, float("inf"), 0.0, float("inf")]
+    assert alone == 0
+    files = [str(tmp_path / f"{name}.json") for name in "ab"]
+    status, out, _ = command("compare", "--diff", *files, "--out", str(tmp_path / "out"))
+    assert status == 0
+    assert "Of 4 figures in both, 1 is the same, 2 larger, 1 smaller." in out
+    assert re.search(r" b +0 +0\.000 +1\.000 +inf\n", out)
+    assert (tmp_path / "out" / "diff.html").read_text().count("<td class=number>inf</td>") == 4  # in both tables
+
+
 def test_what_one_file_has_alone_is_told(command, tmp_path):
     first = [of(a=1.0), of(conduit="t3e", a=1.0, b=2.0), of("testcoll", a=1.0)]
     second = [of(a=1.0), of(conduit="t3e:slots=4", a=1.0, b=2.0), of(conduit="loggp", ranks=4, a=1.0)]
@@ -366,6 +398,27 @@ def test_the_same_file_twice_differs_in_nothing(command, tmp_path):
     status, out, _ = command("compare", "--diff", path, path)
     assert status == 0
     assert re.fullmatch(r"Of (\d+) figures in both, \1 are the same, 0 larger, 0 smaller\.\n", out)
+
+
+@pytest.mark.parametrize("name", ["a\udcff.py", "a$b_$c.py"])
+def test_a_program_may_have_any_name(command, tmp_path, name):
+    """Of bytes that are no UTF-8, or as mathematics begin in texts of matplotlib."""
+    program = tmp_path / name
+    program.write_text("async def main(ep):\n    await ep.attach()\n")
+    made = {each: tmp_path / each for each in ("json", "trace", "report", "out", "diff")}
+    files = [word for each in ("json", "trace", "report") for word in (f"--{each}", str(made[each]))]
+    assert command("run", str(program), "--conduit", "loggp", *files).status == 0
+    result = str(made["json"])
+    assert command("compare", "--from", result, "--out", str(made["out"])).status == 0
+    assert command("compare", "--diff", result, result, "--out", str(made["diff"])).status == 0
+    shown = name.replace("\udcff", r"\udcff")
+    for page in (made["report"] / "report.html", made["out"] / "compare.html", made["diff"] / "diff.html"):
+        assert shown in page.read_text(encoding="utf-8")
+
+
+def test_texts_with_any_name_are_written(tmp_path):
+    write_file("full-report", tmp_path / "full.txt", "a\udcff.py:2 in main")
+    assert (tmp_path / "full.txt").read_text(encoding="utf-8") == r"a\udcff.py:2 in main"
 
 
 def test_results_of_a_program_are_drawn_too(command, tmp_path):

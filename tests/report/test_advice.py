@@ -882,3 +882,23 @@ def test_a_program_with_nothing_wrong_is_told_nothing_untrue(main, network):
     if main is edges:  # most of whose time is in short messages, on some
         told = [what for what in told if " in sending and receiving, not in waits: " not in what]
     assert told == []
+
+
+def test_who_has_most_work_by_little_where_others_have_it_at_other_times():
+    """Rank 0 has a tenth more in the longest of three epochs; all that ranks 1 and 2 have, the others wait for."""
+
+    async def main(ep):
+        x = await Extended.attach(ep)
+        await x.barrier()
+        await ep.compute(10e-3 if ep.rank == 0 else 9.1e-3)
+        await x.barrier()
+        for rank in (1, 2):
+            await ep.compute(0.8e-3 * (ep.rank == rank))
+            await x.barrier()
+
+    with reporting() as reports:
+        conduit.run(main, conduit="loggp", ranks=16)
+    (advised,) = reports[0].advice
+    assert advised.what.startswith(
+        "Rank 0, in turn with 2 other ranks, computes 10,000.0 µs, 1.1 times what the others compute on the average; "
+    )

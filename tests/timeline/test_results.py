@@ -163,6 +163,20 @@ def test_a_trace_says_what_it_is_of(result):
 def test_a_trace_has_these_parts_alone(result):
     with pytest.raises(BadRequest, match=r"to_frame: of='spans' is no part of a trace; give one of accounts, cpu, "):
         result.trace.to_frame("spans")
+    with pytest.raises(BadRequest, match=r"to_frame: of=\['cpu'\] is no part of a trace; give one of accounts, cpu, "):
+        result.trace.to_frame(["cpu"])
+
+
+@pytest.mark.parametrize("path", [3, None, b"x"])
+def test_what_is_no_path_is_refused(path):
+    with reporting() as reports:
+        conduit.run(main, conduit="loggp")
+    for refused, name, what in (
+        (read_results, "read_results: path", "file"),
+        (reports[0].write, "report.write: folder", "folder"),
+    ):
+        with pytest.raises(BadRequest, match=rf"\A{name}={re.escape(repr(path))} is .*; pass the path of a {what}\Z"):
+            refused(path)
 
 
 def test_an_explanation(explanation):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 from typing import NamedTuple
 
 import attrs
@@ -38,7 +39,19 @@ def pictures(results: Sequence[BenchmarkResult]) -> list[Picture]:
                 made += _plain(program, view, labelled(plain))
             if swept:
                 made += _swept(program, view, swept)
-    return made
+    return _of_names_apart(made)
+
+
+def _of_names_apart(made: Sequence[Picture]) -> list[Picture]:
+    """Return pictures of which no two have the same name: those of G and g would be one file."""
+    names: set[str] = set()
+    found = []
+    for picture in made:
+        ways = (picture.name if number == 1 else f"{picture.name}-{number}" for number in count(1))
+        name = next(way for way in ways if way not in names)
+        names.add(name)
+        found.append(attrs.evolve(picture, name=name))
+    return found
 
 
 def views_of(results: Sequence[BenchmarkResult]) -> list[_View]:
@@ -93,6 +106,8 @@ def _plain(program: str, view: _View, results: Sequence[BenchmarkResult]) -> lis
         for style, index in enumerate(chosen)
         for curve in _curve(view.quantity, rows[index], group, style)
     ]
+    if not curves:  # no figure that there is can be told
+        return []
     panel = LinePanel(x_label=SIZES, y_label=_unit(view, results), curves=tuple(curves), scale="bytes")
     return [
         Picture(

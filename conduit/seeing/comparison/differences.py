@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 import attrs
 
@@ -42,8 +43,10 @@ class Difference:
 
     @property
     def ratio(self) -> float:
-        """How often the first time is in the second: below 1 is faster."""
-        return self.after / self.before
+        """How often the first time is in the second: below 1 is faster; infinite where the first alone is 0."""
+        if self.before == self.after:
+            return 1.0
+        return self.after / self.before if self.before else inf
 
 
 def differences(first: Sequence[BenchmarkResult], second: Sequence[BenchmarkResult]) -> tuple[list[Difference], int]:
@@ -72,7 +75,7 @@ def differences(first: Sequence[BenchmarkResult], second: Sequence[BenchmarkResu
                 before=row.microseconds, after=after[key].microseconds,
             )
             for key, row in before.items()
-            if key in after and row.known and after[key].known is not None
+            if key in after and row.known is not None and after[key].known is not None
         ]  # fmt: skip
     if not found:
         raise BadRequest(
@@ -169,7 +172,7 @@ def _curves(
         curves = []
         for group, label in enumerate(labels):
             own = sorted(
-                (each for each in found if (each.label, each.operation) == (label, operation)),
+                (each for each in found if (each.label, each.operation) == (label, operation) and each.ratio < inf),
                 key=lambda each: each.nbytes,
             )
             if own:
@@ -184,7 +187,7 @@ def _curves(
 
 def _bars(program: str, found: Sequence[Difference], labels: Sequence[str], operations: Sequence[str]) -> Picture:
     """Return a picture with a bar for each operation and conduit."""
-    ratios = {(each.label, each.operation): each.ratio for each in found}
+    ratios = {(each.label, each.operation): each.ratio for each in found if each.ratio < inf}
     values = tuple(tuple(ratios.get((label, operation)) for operation in operations) for label in labels)
     panel = BarPanel(x_label=_RATIO, names=tuple(operations), values=values)
     title = f"{program}: {_TITLE}, without payload"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import attrs
 
 from conduit.errors import BadRequest
 from conduit.seeing.pictures import ShownList, Table, shown
-from conduit.words import many
+from conduit.words import is_a, many, plain
 
 UNKNOWN = "unknown"
 """The bound of a figure that cannot be told."""
@@ -125,6 +126,8 @@ def read_results(path: Path | str) -> list[BenchmarkResult]:
     Raises:
         BadRequest: it cannot be read, or holds no results.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise BadRequest(f"read_results: path={plain(path)} {is_a(path)}; pass the path of a file")
     return ShownList(_read("read_results:", Path(path)))
 
 
@@ -182,7 +185,7 @@ def from_json(content: Mapping[str, Any]) -> BenchmarkResult:
     rows = [_row(each) for each in content["records"]] if "records" in content else [_run(content)]
     swept = content.get("swept")
     return BenchmarkResult(
-        program=str(content["program"]),
+        program=_text(content["program"]),
         conduit=str(content["conduit"]),
         ranks=int(content["ranks"]),
         clock=str(content["clock"]),
@@ -194,9 +197,14 @@ def from_json(content: Mapping[str, Any]) -> BenchmarkResult:
         parameters=dict(content.get("parameters", {})),
         swept=None if swept is None else (str(swept["option"]), str(swept["value"]), str(swept["conduit"])),
         interrupted=bool(content.get("interrupted", False)),
-        file=str(content.get("file", "")),
+        file=_text(content.get("file", "")),
         content=content,
     )
+
+
+def _text(name: object) -> str:
+    """Return a name as pictures can show it: that of a file may be any bytes."""
+    return str(name).encode(errors="backslashreplace").decode()
 
 
 def _row(record: Mapping[str, Any]) -> Row:

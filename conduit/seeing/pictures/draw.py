@@ -23,6 +23,7 @@ _SETTINGS: dict[str, Any] = {
     "svg.hashsalt": "conduit",
     "svg.fonttype": "path",  # looks alike where its font is not installed
     "font.family": "DejaVu Sans",  # comes with matplotlib
+    "text.parse_math": False,  # names of files may have a $
     "font.size": 9,
     "axes.titlesize": 10,
     "figure.titlesize": 11,

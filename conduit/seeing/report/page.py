@@ -44,7 +44,7 @@ def write_report(recording: ReportRecording, folder: Path, program: str) -> list
             (folder / f"{picture.name}.svg").write_bytes(svg)
             page.picture(svg, picture.title, CAPTIONS.get(picture.name, ""))
     _tables(page, recording, found)
-    (folder / PAGE).write_text(page.html(), encoding="utf-8")
+    (folder / PAGE).write_text(page.html(), encoding="utf-8", errors="backslashreplace")  # of names that are no UTF-8
     return told
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from functools import cached_property
 from html import escape
@@ -11,13 +12,15 @@ from typing import Any
 
 import attrs
 
+from conduit.core import arguments
+from conduit.errors import BadRequest
 from conduit.seeing.pictures import Table, check_drawing, shown
 from conduit.seeing.report.advice import Advice, advice
 from conduit.seeing.report.late import LatePoll
 from conduit.seeing.report.observer import ReportRecording
 from conduit.seeing.report.page import unadvised, write_report
 from conduit.seeing.report.profile import Profile, profile
-from conduit.words import many
+from conduit.words import is_a, many
 
 
 class RunReport:
@@ -50,9 +53,14 @@ class RunReport:
         """Write report.html and its pictures to a folder, which is made if need be, in one that exists.
 
         Raises:
+            BadRequest: that is no path.
             ConduitError: matplotlib is not installed.
             OSError: a file cannot be written.
         """
+        if not isinstance(folder, str | os.PathLike):
+            raise BadRequest(
+                f"report.write: folder={arguments.shown(folder)} {is_a(folder)}; pass the path of a folder"
+            )
         check_drawing("report.write")
         where = Path(folder)
         where.mkdir(exist_ok=True)

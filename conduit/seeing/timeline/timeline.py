@@ -123,8 +123,10 @@ class Timeline(Recording):
             BadRequest: it is none of these.
             ConduitError: pandas is not installed.
         """
-        if of not in _COLUMNS:
-            raise BadRequest(f"to_frame: of={of!r} is no part of a trace; give one of {', '.join(_COLUMNS)}")
+        if not isinstance(of, str) or of not in _COLUMNS:
+            raise BadRequest(
+                f"to_frame: of={arguments.shown(of)} is no part of a trace; give one of {', '.join(_COLUMNS)}"
+            )
         return self._table(of).frame("trace.to_frame")
 
     def __repr__(self) -> str:

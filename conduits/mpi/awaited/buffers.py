@@ -130,7 +130,7 @@ def _read(data: Any, given: Any, what: str, *, writable: bool, combined: bool = 
         array = np.asarray(view)
         own = BYTE if isinstance(data, bytes | bytearray) else None
     else:
-        array, own = data, None
+        array, own = np.asarray(data), None  # of a matrix every view has two dimensions
         if not (array.flags.c_contiguous or array.flags.f_contiguous):
             raise BadRequest(
                 f"{what}: the array of shape {array.shape} and strides {array.strides} is not contiguous; send "

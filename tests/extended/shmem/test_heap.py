@@ -42,6 +42,14 @@ def test_arrays_are_as_numpy_makes_them():
     assert run(main) == [(8,), (8,)]
 
 
+def test_none_fills_as_numpy_has_it():
+    async def main(pe):
+        await pe.free(await pe.ones(4))
+        return np.isnan(await pe.full(4, None, "f8")).tolist()
+
+    assert run(main) == [[True] * 4] * 2
+
+
 def test_memory_is_cleared_when_it_is_given_again():
     async def main(pe):
         a = await pe.ones(100)
@@ -57,6 +65,8 @@ def test_memory_is_cleared_when_it_is_given_again():
             pe.fromalloc(memory, 5)
         with pytest.raises(conduit.BadRequest, match="no memoryview"):
             pe.fromalloc(c)
+        with pytest.raises(conduit.BadRequest, match=r"\Ape\.free: mem is a part of an array"):
+            pe.free(memory[:8])
         await pe.free(memory)
         with pytest.raises(conduit.BadRequest, match="mem was freed"):
             pe.fromalloc(memory)
@@ -113,7 +123,14 @@ def test_a_freed_array_stays_refused_when_its_memory_is_given_again():
         (lambda pe, a: pe.zeros(2, align=3), "power of two"),
         (lambda pe, a: pe.zeros(2, order="K"), "order='K'"),
         (lambda pe, a: pe.full(2, "x", "i4"), "fill_value='x'"),
+        (lambda pe, a: pe.full(2, None, "i4"), "pe.full: fill_value=None does not go into dtype int32"),
+        (lambda pe, a: pe.full(2, [[1], [1, 2]]), r"pe.full: fill_value=\[\[1\], \[1, 2\]\] is no value of an array"),
+        (lambda pe, a: pe.array([[1], [1, 2]]), r"pe.array: obj=\[\[1\], \[1, 2\]\] makes no array of dtype None \("),
+        (lambda pe, a: pe.array(["x"], "i4"), r"pe.array: obj=\['x'\] makes no array of dtype 'i4' \("),
+        (lambda pe, a: pe.array([1], order="X"), 'pe.array: order=\'X\' is not known; give "K", "A", "C" or "F"'),
         (lambda pe, a: pe.free(a[1:]), "a part of an array"),
+        (lambda pe, a: pe.free(a[:2]), "pe.free: mem is a part of an array; give the whole"),
+        (lambda pe, a: pe.del_array(a[:0]), "pe.del_array: mem is a part of an array; give the whole"),
         (lambda pe, a: pe.free(np.zeros(3)), "not symmetric"),
         (lambda pe, a: pe.set_lock(a), "lock has 4 elements"),
         (lambda pe, a: pe.ptr(a.copy(), 0), "pe.ptr: target is not"),
@@ -245,3 +262,19 @@ def test_allocations_that_differ_in_nothing_that_counts():
         return len(made)
 
     assert run(main) == [6, 6]
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_a_matrix_is_as_any_array():
+    """All views of it have two dimensions: a size that is given took all of its row."""
+
+    async def main(pe):
+        a, out = await pe.zeros(4, "i8"), np.matrix([[0, 0, 0]])
+        if pe.my_pe() == 0:
+            await pe.put(a[:1], np.matrix([[1, 2, 3, 4]]), 1)
+            await pe.quiet()
+            await pe.get(out, a, 1, size=2)
+        await pe.barrier_all()
+        return a.tolist(), out.tolist()
+
+    assert run(main) == [([0, 0, 0, 0], [[1, 0, 0]]), ([1, 0, 0, 0], [[0, 0, 0]])]

@@ -3,7 +3,9 @@
 import inspect
 import re
 
+import numpy as np
 import pytest
+import trio
 
 import conduit
 from extended import shmem
@@ -141,3 +143,21 @@ def test_a_lock_in_the_place_of_an_array_is_told_what_is_written_of_it(call, ins
     assert (
         said == [f"pe.{call}: lock is of pe.Lock, and this call takes what pe.new_lock returned; write {instead}"] * 2
     )
+
+
+def test_a_block_that_is_cancelled_completes_its_puts_and_gives_its_lock_back():
+    async def main(pe):
+        lock, data = await pe.Lock(), await pe.zeros(1000, "i8")
+        if pe.my_pe() == 0:
+            with trio.move_on_after(1e-4) as scope:
+                async with lock:
+                    await pe.put_nbi(data, np.ones(1000, "i8"), 1)
+                    await conduit.current().block_until(lambda: False)
+            assert scope.cancelled_caught
+            await pe.sync_all()
+            return None
+        await pe.sync_all()
+        async with lock:
+            return int(data.sum())
+
+    assert run(main).values == [None, 1000]

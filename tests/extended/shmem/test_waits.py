@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import conduit
+from conduit.simnet.onesided import Native
 from extended import shmem
 
 COMPARE = {
@@ -150,9 +151,21 @@ def test_the_report_of_a_wait_for_several_says_what_they_are_to_be():
         (lambda pe, a: pe.atomic_add(a[:1], 1.5, 0), "atomic_add: value=1.5 is a float"),
         (lambda pe, a: pe.atomic_add(a[:1].view("f4"), 1, 0), "dtype float32; give one of i4"),
         (lambda pe, a: pe.atomic_set(a[:2].view("c8"), 1, 0), "dtype complex64"),
+        (lambda pe, a: pe.atomic_set(a[:1].view("f4"), "1", 0), "atomic_set: value='1' is no number of type float32"),
         (lambda pe, a: pe.atomic_fetch_nbi(np.zeros(2, "i4"), a[:1], 0), "fetch has 2 elements"),
         (lambda pe, a: pe.atomic_op(a[:1], 1, "nand", 0), "op='nand'"),
         (lambda pe, a: pe.put_signal(a, a, 0, a.view("u8")[:1], 1, 7), "sigop=7"),
+        (lambda pe, a: pe.put_signal(a, a, 0, a.view("u8")[:1], 1, a), "sigop=.* is not known"),
+        (lambda pe, a: pe.test(a[:1], a, 1), "pe.test: cmp=.* is not known"),
+        (lambda pe, a: pe.test_all(a, "==", 0, ["a"] * 4), "pe.test_all: status=.* are no numbers; give 0 for"),
+        (
+            lambda pe, a: pe.test_all(a, "==", 0, [[1], [1, 2]]),
+            r"status=\[\[1\], \[1, 2\]\] are no numbers",
+        ),
+        (
+            lambda pe, a: pe.signal_wait_until(a.view("u8")[:1], "==", -1),
+            "pe.signal_wait_until: -1 is compared with signal of dtype uint64",
+        ),
     ],
 )
 def test_misuse_is_refused_at_the_call(wrong, words):
@@ -337,6 +350,58 @@ def test_quiet_completes_a_put_that_was_cancelled_after_its_first_piece():
     for after in (0, 1e-6, 1e-5, 1e-4, 5e-4):
         network = "loggp:order=weak,max_medium=512,max_long=512,slots=1"
         assert shmem.run(main, after, conduit=network).values[1] == {2}
+
+
+@pytest.mark.parametrize("network", ["loggp", "t3e"])
+def test_a_context_whose_end_was_cancelled_can_be_ended_again(network):
+    async def main(pe, again):
+        data = await pe.zeros(3000, "i8")
+        if pe.my_pe() == 0:
+            ctx = await pe.Ctx.create()
+            await pe.put_nbi(data, np.ones(3000, "i8"), 1, ctx=ctx)
+            with trio.CancelScope() as scope:
+                scope.cancel()
+                await ctx.destroy()
+            assert scope.cancelled_caught
+            assert ctx
+            if again:
+                await ctx.destroy()
+                assert not ctx
+            await (await pe.Ctx.create()).destroy()
+            return None
+        await pe.wait_until_all(data, "==", 1)
+        return int(data.sum())
+
+    for again in (False, True):
+        assert run(main, again, network=network)[1] == 3000  # and no warning, which would be an error here
+
+
+def test_a_fence_orders_what_was_begun_while_another_task_was_in_a_quiet(monkeypatch):
+    fenced = []
+    fence = Native.fence
+    monkeypatch.setattr(Native, "fence", lambda self, dest: (fenced.append(dest), fence(self, dest))[1])
+
+    async def main(pe):
+        data, over = await pe.zeros(64, "i8"), trio.Event()
+
+        async def first():
+            await pe.put_nbi(data, np.ones(64, "i8"), 2)
+            await pe.quiet()
+            over.set()
+
+        async def second():
+            await pe.put_nbi(data, np.ones(64, "i8"), 1)
+            await over.wait()
+            await pe.fence()
+
+        if pe.my_pe() == 0:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(first)
+                nursery.start_soon(second)
+        await pe.barrier_all()
+
+    run(main, pes=3, network="t3e")
+    assert fenced == [1]
 
 
 @pytest.mark.parametrize("call", ["get", "iget", "get_nbi"])

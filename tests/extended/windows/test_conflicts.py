@@ -275,6 +275,35 @@ def test_many_accesses_by_one_line_are_told_apart():
     conduit.run(main, ranks=1, conduit="loggp")
 
 
+def test_an_access_of_the_same_line_stays_known_where_the_one_before_it_is_cancelled():
+    """Rank 0's second put is joined to its first one, which has not begun; rank 2 puts to the same place."""
+
+    async def main(ep):
+        win = await Win.Create(np.zeros(8), 8, comm=await Extended.attach(ep))
+        scopes = [trio.CancelScope(), trio.CancelScope()]
+
+        async def put(place):
+            with scopes[place]:
+                await win.Put(np.ones(1), 1, place)
+
+        await win.Fence()
+        if ep.rank == 0:
+            await win.Put(np.ones(1), 1, 6)  # takes the only slot
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(put, 0)
+                await ep.poll()
+                nursery.start_soon(put, 1)
+                await ep.poll()
+                scopes[0].cancel()
+            assert scopes[0].cancelled_caught
+        elif ep.rank == 2:
+            await win.Put(np.ones(1), 1, 1)
+        await win.Fence()
+
+    with pytest.raises(WindowError, match=r"bytes 8 to 15 conflicts with .* bytes 8 to 15: both are to the window"):
+        conduit.run(main, ranks=3, conduit="loggp:slots=1")
+
+
 def test_an_access_that_was_cancelled_before_it_began_is_none():
     async def main(ep):
         win = await made(ep)

@@ -102,6 +102,32 @@ def test_a_fence_that_was_cancelled_is_ended_by_the_next():
     assert list(conduit.run(main, conduit="loggp").values) == [1, 0]
 
 
+def test_what_follows_a_fence_that_was_cancelled_is_complete_when_that_is_ended():
+    """Then its buffer is free (W4), though the others have gone on."""
+
+    async def main(ep, late):
+        win = await Win.Allocate(8 * 20_000, 8, comm=await Extended.attach(ep))
+        source = np.full(20_000, 7)
+        await win.Fence()
+        if ep.rank == 0:
+            with trio.move_on_after(1e-4) as scope:
+                await win.Fence()
+            assert scope.cancelled_caught
+            await win.Put(source, 1)
+            await win.Fence()
+            source[:] = 9
+        else:
+            await ep.compute(late)
+            await win.Fence()
+        await win.Fence()
+        found = set(np.frombuffer(win.tomemory(), "i8").tolist())
+        await win.Free()
+        return found
+
+    for late in (3e-4, 7e-4, 1.1e-3):
+        assert conduit.run(main, late, conduit="udp").values[1] == {7}
+
+
 def test_reports_say_that_a_fence_has_ended_one_that_was_cancelled():
     async def main(ep):
         win = await Win.Allocate(64, 8, comm=await Extended.attach(ep))

@@ -1,6 +1,7 @@
 """Two tasks of a rank on one window: what one begins while the other synchronises is neither lost nor refused."""
 
 import contextlib
+import re
 
 import numpy as np
 import pytest
@@ -122,3 +123,36 @@ def test_accesses_of_another_task_while_a_complete_tells():
 
     for tenths in range(0, 200, 7):
         assert conduit.run(main, tenths * 1e-7, ranks=3, conduit="loggp").values[1] == 5
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            "win.Fence()",
+            r"\Awin\.Fence: this rank is in a barrier of the team of ranks 0-1 already, in another task, at ",
+        ),
+        (
+            "Win.Allocate(64, comm=x)",
+            r"\AWin\.Allocate: another task of this rank is in such a call; let one task do it\Z",
+        ),
+    ],
+)
+def test_a_call_of_all_that_two_tasks_make_at_once_is_refused_by_its_name(call, words):
+    async def main(ep):
+        x = await Extended.attach(ep)
+        win = await Win.Allocate(64, comm=x)
+        assert win
+        refused = []
+
+        async def make():
+            try:
+                await eval(call, {"win": win, "Win": Win, "x": x})
+            except conduit.BadRequest as error:
+                refused.append(str(error))
+
+        await _both(make, make)
+        return refused[0]
+
+    for said in conduit.run(main, conduit="loggp").values:
+        assert re.search(words, said)

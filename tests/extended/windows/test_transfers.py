@@ -52,3 +52,22 @@ def test_a_get_and_its_fence_take_what_their_anchor_says(machine, anchor):
 
     found = conduit.run(main, ranks=16, conduit=machine).values
     assert sum(found) / len(found) == pytest.approx(anchor, rel=0.01)
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_a_matrix_is_as_any_array():
+    """All views of it have two dimensions."""
+
+    async def main(ep):
+        x = await Extended.attach(ep)
+        memory, out = np.matrix(np.zeros((2, 4))), np.matrix(np.zeros((1, 3)))
+        win = await Win.Create(memory, 8, comm=x)
+        await win.Fence()
+        await win.Put([np.matrix([[1.0, 2.0, 3.0, 4.0]]), 2], 1 - ep.rank, 3)
+        await win.Fence()
+        await win.Get(out, 1 - ep.rank, 2)
+        await win.Fence()
+        await win.Free()
+        return memory.tolist(), out.tolist()
+
+    assert conduit.run(main, conduit="loggp").values[0] == ([[0, 0, 0, 1], [2, 0, 0, 0]], [[0, 1, 2]])

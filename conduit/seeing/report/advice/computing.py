@@ -94,7 +94,9 @@ def imbalance(recording: ReportRecording, found: Profile) -> list[Advice]:
 def _who(heavy: Mapping[int, _Heavy], most: int) -> tuple[str, list[int]]:
     """Return who has most work, with those that have as much or have it at other times; and who has less."""
     computes = heavy[most].computes
-    others = [rank for rank in sorted(computes) if rank != most and computes[rank] < _ALIKE * computes[most]]
+    rest = [rank for rank in sorted(computes) if rank != most]
+    # Where all have nearly as much, and others have most in other epochs, it has more than any of them all the same.
+    others = [rank for rank in rest if computes[rank] < _ALIKE * computes[most]] or rest
     turns = sum(2 * each.saved >= heavy[most].saved for each in heavy.values()) - 1
     if turns:
         return f"{most}, in turn with {many(turns, 'other rank')},", others

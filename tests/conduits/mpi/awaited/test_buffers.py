@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import conduit
+from conduits.mpi import MPI
 from conduits.mpi.awaited import datatypes
 from conduits.mpi.awaited.buffers import bytes_of, span
 
@@ -63,3 +64,20 @@ def test_one_that_is_read_only_can_be_sent_alone(dtype, layout, take):
     take(array, "Send")
     with pytest.raises(conduit.BadRequest, match="the array is read-only"):
         take(array, "Recv", writable=True)
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_a_matrix_is_as_any_array():
+    """All views of it have two dimensions; some of its elements, and all of them."""
+
+    async def main(comm):
+        given, got = np.matrix([[1.0, 2.0, 3.0]]), np.matrix(np.zeros((1, 3)))
+        whole = np.matrix(np.zeros((2, 3)))
+        if comm.Get_rank() == 0:
+            await comm.Send([given, 2], 1)
+        else:
+            await comm.Recv(got, 0)
+        await comm.Allgather(given, whole)
+        return got.tolist(), whole.tolist()
+
+    assert MPI.run(main).values[1] == ([[1, 2, 0]], [[1, 2, 3], [1, 2, 3]])
