@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import trio
 
 import conduit
 import extended
@@ -91,7 +92,7 @@ class ShmemLocks(Base, ShmemAllocation):
 
     @public("pe")
     def clear_lock(self, lock: Any) -> Any:
-        """Complete what was begun on the default context, and release the lock."""
+        """Complete what was begun on the default context, and release the lock; it cannot be cancelled."""
         call = "pe.clear_lock"
         return _release(self, self._lock(call, lock), call)
 
@@ -163,7 +164,7 @@ class ShmemLock:
 
     @public("lock")
     def release(self) -> Any:
-        """Complete what was begun on the default context, and release the lock."""
+        """Complete what was begun on the default context, and release the lock; it cannot be cancelled."""
         return _release(self._pe, self._find(_RELEASE, self._array), _RELEASE)
 
     @public("lock")
@@ -181,5 +182,6 @@ class ShmemLock:
 
 
 async def _release(pe: ShmemLocks, lock: extended.Lock, call: str) -> None:
-    await pe.CTX_DEFAULT.stream("ctx.quiet").complete(call)
+    with trio.CancelScope(shield=True):  # or a task that is cancelled would keep the lock
+        await pe.CTX_DEFAULT.stream("ctx.quiet").complete(call)
     await lock.release(called=call)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+import trio
+
 from extended.front_ends import public
 
 if TYPE_CHECKING:
@@ -55,13 +57,18 @@ class SharedLock:
 
     @public("lock")
     async def release(self) -> None:
-        """Complete this thread's writes, and release the lock.
+        """Complete this thread's writes, and release the lock; it cannot be cancelled.
 
         Raises:
             conduit.BadRequest: the running task does not hold it.
         """
-        await self._runtime.fence()
+        await self._fence()
         await self._lock.release()
+
+    async def _fence(self) -> None:
+        """Complete this thread's writes: a task that is cancelled would keep the lock, or give it up without them."""
+        with trio.CancelScope(shield=True):
+            await self._runtime.fence()
 
     async def __aenter__(self) -> SharedLock:
         await self.acquire()
@@ -71,7 +78,7 @@ class SharedLock:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         try:
-            await self._runtime.fence()
+            await self._fence()
         finally:
             await self._lock.release()
 

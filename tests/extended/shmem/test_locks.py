@@ -3,7 +3,9 @@
 import inspect
 import re
 
+import numpy as np
 import pytest
+import trio
 
 import conduit
 from extended import shmem
@@ -139,3 +141,58 @@ def test_a_lock_in_the_place_of_an_array_is_told_what_is_written_of_it(call, ins
     assert (
         said == [f"pe.{call}: lock is of pe.Lock, and this call takes what pe.new_lock returned; write {instead}"] * 2
     )
+
+
+async def entered(lock, pe, work):
+    async with lock:
+        await work()
+
+
+async def called(lock, pe, work):
+    await lock.acquire()
+    try:
+        await work()
+    finally:
+        await lock.release()
+
+
+async def of_an_array(lock, pe, work):
+    await pe.set_lock(lock)
+    try:
+        await work()
+    finally:
+        await pe.clear_lock(lock)
+
+
+@pytest.mark.parametrize("how", [entered, called, of_an_array])
+def test_a_lock_is_released_by_a_task_that_is_cancelled_too(how):
+    """After what it has begun is complete: the next to have the lock sees it."""
+    taken = trio.Event()
+
+    async def main(pe):
+        lock = await (pe.new_lock() if how is of_an_array else pe.Lock())
+        there = await pe.zeros(4000, "i8")
+        if pe.my_pe() == 0:
+            with trio.CancelScope() as scope:
+
+                async def work():
+                    taken.set()
+                    await pe.put_nbi(there, np.full(4000, 7, "i8"), 1)
+                    scope.cancel()
+                    await trio.lowlevel.checkpoint()
+
+                await how(lock, pe, work)
+            assert scope.cancelled_caught
+            await pe.barrier_all()
+            return None
+        await conduit.current().block_until(taken.is_set)
+        seen = []
+
+        async def look():
+            seen.append(set(there.tolist()))
+
+        await how(lock, pe, look)
+        await pe.barrier_all()
+        return seen
+
+    assert run(main).values == [None, [{7}]]
