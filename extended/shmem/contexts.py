@@ -60,14 +60,18 @@ class OperationStream:
     def _forget(self) -> None:
         # The limit doubles with what is left, so that a put costs a constant time on average.
         if len(self._puts) + len(self._gets) > self._enough:
-            self._puts = [handle for handle in self._puts if not handle.done]
-            self._gets = [handle for handle in self._gets if not handle.done]
-            self._unordered = {
-                dest: left
-                for dest, handles in self._unordered.items()
-                if (left := [handle for handle in handles if not handle.done])
-            }
+            self._drop_complete()
             self._enough = 2 * (len(self._puts) + len(self._gets)) + _ENOUGH
+
+    def _drop_complete(self) -> None:
+        """Keep the handles that are not done, those that other tasks have begun meanwhile or wait for too."""
+        self._puts = [handle for handle in self._puts if not handle.done]
+        self._gets = [handle for handle in self._gets if not handle.done]
+        self._unordered = {
+            dest: left
+            for dest, handles in self._unordered.items()
+            if (left := [handle for handle in handles if not handle.done])
+        }
 
     async def order(self, call: str) -> None:
         """Order the puts: by the network's own fences, else by completing them, since messages have no order.
@@ -78,32 +82,26 @@ class OperationStream:
         rma = self.x.ep.rma
         await self.left.complete()
         if rma is None:
-            puts, self._puts = self._puts, []
-            await self._wait(call, puts, [])
+            await self.x.wait_all(self._puts, called=call)
+            self._drop_complete()
             return
         await self.x.ep.poll()
         dests = list(self._unordered)
         for dest in dests:
+            ordered = self._unordered.get(dest, [])
             # Complete puts need no fence, but a call that finds all complete has its price as well.
-            if dest == dests[-1] or not all(handle.done for handle in self._unordered[dest]):
+            if dest == dests[-1] or not all(handle.done for handle in ordered):
                 await rma.fence(dest)
-            self._unordered.pop(dest, None)
+            known = set(map(id, ordered))
+            if left := [handle for handle in self._unordered.pop(dest, ()) if id(handle) not in known]:
+                self._unordered[dest] = left  # another task has begun them meanwhile
 
     async def complete(self, call: str) -> None:
         """Complete all that was begun; `call` as of `order`."""
         await self.left.complete()
-        puts, gets = self._puts, self._gets
-        self._puts, self._gets = [], []
-        await self._wait(call, puts, gets)
-        self._unordered.clear()
-
-    async def _wait(self, call: str, puts: list[Handle[Any]], gets: list[Handle[Any]]) -> None:
-        try:
-            await self.x.wait_all(puts + gets, called=call)
-        except BaseException:  # cancelled: they go on, and are waited for next time
-            self._puts[:0] = puts
-            self._gets[:0] = gets
-            raise
+        # They stay here until they are complete: for another task of this PE, and where this one is cancelled.
+        await self.x.wait_all(self._puts + self._gets, called=call)
+        self._drop_complete()
 
 
 class Ctx:
