@@ -46,6 +46,11 @@ class OperationStream:
         self._enough = _ENOUGH
         self.left = LeftBehind(x)
 
+    @property
+    def over(self) -> bool:
+        """Whether it was ended, and all that was begun on it is complete, as it is not where that was cancelled."""
+        return self.ended and not (self._puts or self._gets or self.left.some)
+
     def put(self, handle: Handle[Any], dest: int) -> None:
         """Take note of a put, and to which rank a fence must order it."""
         self._puts.append(handle)
@@ -232,7 +237,7 @@ class CtxMaker:
         async def create() -> Ctx:
             await self._x.ep.poll()
             stream = OperationStream(self._x, team.alias())
-            self._streams = [*(each for each in self._streams if not each.ended), stream]
+            self._streams = [*(each for each in self._streams if not each.over), stream]
             return Ctx(stream)
 
         return create()

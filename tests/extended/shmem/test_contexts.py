@@ -57,3 +57,17 @@ def test_a_fence_orders_what_was_begun_in_a_quiet_of_another_task(network):
         return int(arrays[1][-1])
 
     assert run(main, network) == 9
+
+
+def test_what_a_cancelled_destroy_has_left_is_completed_at_the_end():
+    async def main(pe, there, arrays):
+        with trio.CancelScope() as scope:
+            async with await pe.Ctx.create() as ctx:
+                await pe.put_nbi(there, np.full(COUNT, 7), 1, ctx=ctx)
+                scope.cancel()
+                await trio.lowlevel.checkpoint()
+        assert scope.cancelled_caught
+        assert not ctx
+        await pe.Ctx.create()  # lets go of contexts that are over
+
+    run(main, "loggp")  # without a warning
