@@ -459,3 +459,34 @@ def test_reports_name_the_call_that_completes_puts(call):
         run(main, network="loggp", time_limit=2e-3)
     name = call if "." in call else f"pe.{call}"
     assert f" in main: waits for {name}, which rank 1 must bring about, since " in str(caught.value)
+
+
+CALLS = {
+    "pe.wait_until_any": (lambda pe, a, s: pe.wait_until_any(a, "==", 1), 0),
+    "pe.wait_until_some": (lambda pe, a, s: pe.wait_until_some(a, "==", 1), [0]),
+    "pe.signal_wait_until": (lambda pe, a, s: pe.signal_wait_until(s, "==", 1), 1),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_what_ended_a_wait_is_returned_although_another_task_has_changed_it_since(call):
+    wait, expected = CALLS[call]
+
+    async def main(pe):
+        elements, signal = await pe.zeros(2, "i8"), await pe.new_signal()
+        found = []
+
+        async def one():
+            found.append(await wait(pe, elements, signal))
+            elements[0] = signal[0] = 0
+
+        if pe.my_pe() == 0:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(one)
+                nursery.start_soon(one)
+        else:
+            await pe.ep.compute(1e-3)
+            await pe.put_signal(elements[:1], np.ones(1, "i8"), 0, signal, 1, pe.SIGNAL_SET)
+        return found
+
+    assert shmem.run(main, pes=2, conduit="loggp").values[0] == [expected, expected]
