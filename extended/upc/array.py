@@ -284,13 +284,13 @@ class SharedArray:
         owner, offset = self.memory.place(flat)
         if owner == self._rank:
             await self._runtime.ep.poll()
-            return self.memory.local[self._layout.local(flat)]
+            return _copied(self.memory.local[self._layout.local(flat)])
         value = self.pending.find(flat)
         if value is None:
             value = await self.memory.read_one(owner, offset)
         else:
             await self._runtime.ep.poll()
-        return np.frombuffer(value, self.dtype)[0]
+        return _copied(np.frombuffer(value, self.dtype)[0])
 
     async def _read(self, chosen: selection.Selection, call: str = "a[i]") -> Any:
         await self._runtime.writes.make_room()
@@ -645,6 +645,11 @@ def refuse_read(value: Any) -> None:
         raise NotAwaited("a call was used as a value or an index, but it has not been awaited; write `await` before it")
     if isinstance(value, SharedArray):
         value.__array__()
+
+
+def _copied(element: Any) -> Any:
+    """Return an element that was read as the program's own: numpy gives a record as a view of where it lies."""
+    return element.copy() if isinstance(element, np.void) else element
 
 
 def _among(shape: tuple[int, ...], mine: Indices, arguments: tuple[Any, ...]) -> Indices:
