@@ -40,8 +40,8 @@ _TYPES = (
     "it must be int, float, bool, str, Literal[...], tuple[int, ...] or tuple[str, ...], of these also with `| None`"
 )
 _FACTORY: Any = attrs.Factory
-_SUFFIXES = {"s": 0, "ms": 3, "us": 6, "µs": 6, "ns": 9, "ps": 12}
-"""By how many decimal places a suffix moves the point."""
+_SUFFIXES = {"s": 0, "ms": 3, "us": 6, "\u03bcs": 6, "ns": 9, "ps": 12}
+"""By how many decimal places a suffix moves the point; without case the micro sign is the letter mu."""
 _IN_SECONDS = re.compile(r", s\b(?!/)|\(s\)|\bseconds\b")
 """In the help of an option that is a time."""
 _DURATION = re.compile(r"([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)(s|ms|us|µs|ns|ps)", re.IGNORECASE)
@@ -393,7 +393,7 @@ def read_float(text: str) -> float:
     if suffixed := _DURATION.fullmatch(text):
         number, suffix = suffixed.groups()
         # As decimals: 1.9 / 10**6 is not the number that 1.9e-6 is, and would be shown as 1.8999999999999998e-06.
-        return _read_number(str(Decimal(str(float(number))).scaleb(-_SUFFIXES[suffix.lower()])))
+        return _read_number(str(Decimal(str(float(number))).scaleb(-_SUFFIXES[suffix.casefold()])))
     return _read_number(text)
 
 

@@ -7,6 +7,7 @@ against all operations of `x.atomic`, and an offset that is given twice is chang
 from __future__ import annotations
 
 from functools import partial
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -148,10 +149,12 @@ def checked(
 def _operands(call: str, kind: int, values: Any, count: int) -> Numbers:
     number = TYPES[kind]
     given = np.asarray(values)
+    if given.dtype.kind in "fO" and not (number.floating or isinstance(values, np.ndarray)):
+        given = _integers(values, given)
     if given.dtype.kind not in ("iubf" if number.floating else "iub") and given.size:
         raise conduit.BadRequest(
             f"{call}: values has dtype {given.dtype}, which is none for numbers of dtype {number.name}; give "
-            f"{'real numbers' if number.floating else 'integers of at most 64 bits'}"
+            f"{'real numbers' if number.floating else 'integers'}"
         )
     if given.shape not in ((), (count,)):
         raise conduit.BadRequest(
@@ -160,3 +163,12 @@ def _operands(call: str, kind: int, values: Any, count: int) -> Numbers:
     with np.errstate(all="ignore"):
         operands: Numbers = np.full(count, given, given.dtype).astype(f"<{number.name}")
     return operands
+
+
+def _integers(values: Any, given: Numbers) -> Numbers:
+    """Return integers modulo 2**64 of which numpy makes floats or objects, as of `[2**63, -1]`; else what it makes."""
+    try:
+        listed = [index(each) & (1 << 64) - 1 for each in np.asarray(values, object).flat]
+    except TypeError:
+        return given
+    return np.array(listed, np.uint64).reshape(given.shape)

@@ -147,7 +147,7 @@ class Events:
         self._regions: dict[trio.lowlevel.Task, OperationGroup] = {}
         self._unsynced: dict[Handle[Any], str] = {}
         self._waiting: dict[trio.lowlevel.Task, tuple[Sequence[Handle[Any]], str]] = {}  # for several handles
-        self._first: dict[int, tuple[str, SourceLine]] = {}  # by kind: call and line of the first since the last sync
+        self._first: dict[int, tuple[Operation, SourceLine]] = {}  # by kind: the first since a sync, its line
 
     # ------------------------------------------------------------------------------------- operations and their numbers
 
@@ -158,7 +158,7 @@ class Events:
             operation.group.outstanding[operation.kind] += 1
             operation.group.pieces += pieces
             if operation.group is self._implicit and operation.kind not in self._first:
-                self._first[operation.kind] = operation.call, program_line()
+                self._first[operation.kind] = operation, program_line()
         if self._free:
             number = self._free.pop()
             self.operations[number] = operation
@@ -194,6 +194,11 @@ class Events:
         operation = self.operations[number]
         if operation is None:  # a Ctrl-C has come as it was complete already
             return
+        if operation.group is not None:
+            operation.group.pieces -= operation.pieces
+            first = self._first.get(operation.kind)
+            if first is not None and first[0] is operation:
+                del self._first[operation.kind]
         operation.pending = 1
         self.piece_done(number)
 
@@ -357,11 +362,11 @@ class Events:
             )
             self.ep.warn(f"{handles} of {call}, made at {place}, never waited for: {do}")
         self._unsynced.clear()
-        for kind, (call, (file, number)) in self._first.items():
+        for kind, (first, (file, number)) in self._first.items():
             what, sync = ("gets", "sync_gets") if kind == GET else ("puts", "sync_puts")
             self.ep.warn(
-                f"implicit {what}, the first by {call} at {file}:{number}, never waited for: `await x.{sync}()` or "
-                "`await x.sync()` waits for all that were begun before"
+                f"implicit {what}, the first by {first.call} at {file}:{number}, never waited for: `await x.{sync}()` "
+                "or `await x.sync()` waits for all that were begun before"
             )
         self._first.clear()
 

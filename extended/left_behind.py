@@ -18,31 +18,35 @@ class LeftBehind:
     Args:
         x: the extended layer, whose operations they are.
 
-    Attributes:
-        some: whether there may be any.
     """
 
-    __slots__ = ("_x", "some")
+    __slots__ = ("_times", "_x")
 
     def __init__(self, x: Extended) -> None:
         self._x = x
-        self.some = False
+        self._times = 0  # how often some were left that no wait has ended
+
+    @property
+    def some(self) -> bool:
+        """Whether there may be any."""
+        return self._times > 0
+
+    def add(self) -> None:
+        """Take note that there may be some more."""
+        self._times += 1
 
     async def begun(self, begin: Coroutine[Any, Any, T]) -> T:
         """Begin an operation, or do it, and return what that gives; cancelled, it may go on."""
         try:
             return await begin
         except BaseException:
-            self.some = True
+            self.add()
             raise
 
     async def complete(self) -> None:
         """Wait until they are complete."""
-        if not self.some:
-            return
-        self.some = False  # before the wait: another task may be cancelled meanwhile
-        try:
+        times = self._times
+        if times:  # also while another task waits for them
             await self._x.sync()
-        except BaseException:
-            self.some = True
-            raise
+            if self._times == times:  # no other task was cancelled meanwhile
+                self._times = 0

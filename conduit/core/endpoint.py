@@ -913,14 +913,18 @@ class Endpoint:
             n: how many more, 0 or above; of 0 the name is listed all the same.
 
         Raises:
-            BadRequest: `name` is no str or one that the core counts itself, or `n` no such integer.
+            BadRequest: `name` is no str or one that the core or the network counts itself, or `n` no such integer.
         """
         if not isinstance(name, str):
             raise BadRequest(f"ep.count: name={arguments.shown(name)} {is_a(name)}; pass a str")
-        if name not in self._of_layers and name in self._counted():
-            raise BadRequest(f"ep.count: name={name!r} is counted by the core itself; pass a name of the layer's own")
+        if name not in self._of_layers and (who := self._who_counts(name)):
+            raise BadRequest(f"ep.count: name={name!r} is counted by the {who} itself; pass a name of the layer's own")
         more = arguments.amount("ep.count", "n", n, 0, _MOST_COUNTED)
         self._of_layers[name] = self._of_layers.get(name, 0) + more
+
+    def _who_counts(self, name: str) -> str:
+        """Return who counts something by that name already, "" for nobody."""
+        return "core" if name in self._counted() else "network" if name in self._port.statistics() else ""
 
     def refuse_calls(self) -> None:
         """Let every further call raise: so many were forgotten that the program makes them in a loop (E4)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from math import prod
 from sys import _getframe
@@ -16,7 +16,7 @@ from conduit.core.calls import Caller, Guard, guard
 from conduit.core.digest import BEGIN, COMPLETE, FLUSH, DigestLog
 from conduit.core.refusals import refuse
 from conduit.errors import BadRequest
-from conduit.words import many
+from conduit.words import is_a, many
 
 _PUT, _GET, _ATOMIC, _ARRIVE = range(4)  # in the digest
 _MOST = 1 << 63
@@ -436,8 +436,13 @@ class Rma:
         self, call: str, dest: int, offset: Any, run: Any, counts: Any, strides: Any, name: str, nbytes: int
     ) -> StridedSection:
         """Return the places of a strided operation, which are inside the segment and as many as the buffer has."""
-        along = tuple(arguments.amount(call, f"counts[{i}]", each, 0, _MOST) for i, each in enumerate(counts))
-        steps = tuple(arguments.integer(call, f"strides[{i}]", each) for i, each in enumerate(strides))
+        along = tuple(
+            arguments.amount(call, f"counts[{i}]", each, 0, _MOST)
+            for i, each in enumerate(_listed(call, "counts", counts))
+        )
+        steps = tuple(
+            arguments.integer(call, f"strides[{i}]", each) for i, each in enumerate(_listed(call, "strides", strides))
+        )
         if len(along) != len(steps):
             raise BadRequest(
                 f"{call}: counts={arguments.shown(along)} is {many(len(along), 'number')}, but "
@@ -537,6 +542,14 @@ def _writable(call: str, out: Any) -> memoryview:
             f"{call}: out is a read-only {type(out).__name__}; pass a writable buffer, such as a bytearray or an array"
         )
     return view
+
+
+def _listed(call: str, name: str, value: Any) -> Iterable[Any]:
+    if isinstance(value, Iterable):
+        return value
+    raise BadRequest(
+        f"{call}: {name}={arguments.shown(value)} {is_a(value)}; pass a tuple of integers, one for every dimension"
+    )
 
 
 def _operand(call: str, name: str, value: Any) -> int:

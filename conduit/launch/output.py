@@ -17,11 +17,14 @@ import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import IO, TextIO
+from typing import IO, TYPE_CHECKING, TextIO
 
 import attrs
 
 from conduit.launch.launchers import started_together
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 FRAMES = "CONDUIT_FRAMES"
 """The environment variable that says that who has started the processes reads frames."""
@@ -106,13 +109,51 @@ class WholeLines(io.TextIOBase):
         self._descriptor = file.fileno()
         self._rank = rank
         self._framed = framed
-        self._rest = ""
+        self._rest = b""
         self._lock = threading.RLock()
+        self.buffer = _LineBytes(self)
+        """The same stream for bytes, as programs know it of Python's own."""
 
     @property
     def encoding(self) -> str:  # type: ignore[override]
         """UTF-8, whatever it was: the reader is not a terminal."""
         return "utf-8"
+
+    @property
+    def errors(self) -> str:  # type: ignore[override]
+        """What becomes of characters that have no code: they are written as escapes."""
+        return "backslashreplace"
+
+    @property
+    def line_buffering(self) -> bool:
+        """Whether lines are written when they end: always."""
+        return True
+
+    @property
+    def write_through(self) -> bool:
+        """Whether all is written at once, parts of lines too: never."""
+        return False
+
+    @property
+    def name(self) -> object:
+        """As of the file."""
+        return self._file.name
+
+    @property
+    def mode(self) -> str:
+        """As of the file."""
+        return self._file.mode
+
+    def reconfigure(
+        self,
+        *,
+        encoding: str | None = None,
+        errors: str | None = None,
+        newline: str | None = None,
+        line_buffering: bool | None = None,
+        write_through: bool | None = None,
+    ) -> None:
+        """Do nothing: lines are written whole, in UTF-8, or they could mix with those of other processes."""
 
     def writable(self) -> bool:
         """Return True."""
@@ -128,19 +169,24 @@ class WholeLines(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Keep `text` up to its last line end back, and write what is complete."""
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        self.write_bytes(text.encode("utf-8", "backslashreplace"))
+        return len(text)
+
+    def write_bytes(self, data: bytes) -> None:
+        """Do the same with bytes."""
         with self._lock:
-            whole, end, rest = (self._rest + text).rpartition("\n")
-            self._rest = rest
+            whole, end, self._rest = (self._rest + data).rpartition(b"\n")
             if end:
                 self._send(whole + end)
-        return len(text)
 
     def finish(self) -> None:
         """Write what has no line end; for the end of the process."""
         with self._lock:
-            rest, self._rest = self._rest, ""
+            rest, self._rest = self._rest, b""
             if rest:
-                self._send(rest + "\n")
+                self._send(rest + b"\n")
 
     def send(self, kind: str, data: bytes) -> None:
         """Write frames of a kind."""
@@ -148,8 +194,7 @@ class WholeLines(io.TextIOBase):
             for frame in frames(self._rank, kind, data):
                 self._put(frame)
 
-    def _send(self, lines: str) -> None:
-        data = lines.encode("utf-8", "backslashreplace")
+    def _send(self, data: bytes) -> None:
         if self._framed:
             self.send(LINES, data)
             return
@@ -161,6 +206,35 @@ class WholeLines(io.TextIOBase):
     def _put(self, data: bytes) -> None:
         while data:
             data = data[os.write(self._descriptor, data) :]
+
+
+class _LineBytes(io.BufferedIOBase):
+    """A stream of whole lines, for bytes.
+
+    Args:
+        lines: the stream.
+    """
+
+    def __init__(self, lines: WholeLines) -> None:
+        self._lines = lines
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def fileno(self) -> int:
+        """Return the descriptor that lines are written to."""
+        return self._lines.fileno()
+
+    def isatty(self) -> bool:
+        """Return whether lines go to a terminal."""
+        return self._lines.isatty()
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        """Keep `data` up to its last line end back, and write what is complete."""
+        given = bytes(memoryview(data))
+        self._lines.write_bytes(given)
+        return len(given)
 
 
 class Speech:

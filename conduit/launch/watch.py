@@ -150,6 +150,7 @@ class Watch:
             self._states.clear()
             self._answers.forget()
             self._silent, self._told = 0.0, ""
+            self._stalled, self._raised_by = None, math.inf  # of a job that has come to its end all the same
             self._worker = threading.get_ident()
             end = self._early.pop(self._number, None)
         if end is not None:

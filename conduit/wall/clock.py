@@ -156,9 +156,9 @@ class WallClock(trio.abc.Clock, trio.abc.Instrument):
         if not self.polling or self.ending:
             left = deadline - self.current_time()
             return min(left, expulsion.GRACE_NS / 1e9) if self.end.closing else left
-        limit = perf_counter_ns() + IDLE_NS
-        if deadline != math.inf:
-            limit = min(limit, self._zero + round(deadline * 1e9))
+        begun = perf_counter_ns()
+        left_ns = deadline * 1e9 - (begun - self._zero)  # infinite of a deadline that is, in either direction
+        limit = begun + (IDLE_NS if left_ns >= IDLE_NS else math.ceil(max(left_ns, 0.0)))
         self._woken = False
         while True:
             self._poll()

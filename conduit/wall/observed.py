@@ -223,8 +223,7 @@ class _Telling(WallPort):
             await super().serve()
 
     async def block_until(self, predicate: Callable[[], object], what: str, ranks: Iterable[int]) -> None:
-        ranks = tuple(ranks)
-        with self._call(), self._may_wait(what, ranks):
+        with self._call(), self._may_wait(what, tuple(ranks)):  # those by now; a report reads them anew
             await super().block_until(predicate, what, ranks)
 
     def handler_context(self) -> Callable[..., Any] | None:

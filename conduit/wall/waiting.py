@@ -32,6 +32,7 @@ class WallWait:
     """
 
     __slots__ = (
+        "_abandoned",
         "_clock",
         "_ranks",
         "_ready",
@@ -70,6 +71,7 @@ class WallWait:
         self.dest = dest
         self.shielded = shielded
         self.begun = False
+        self._abandoned = False
         self.result: object = None
         self.error: BaseException | None = None
 
@@ -79,9 +81,11 @@ class WallWait:
         return self._ready if self.kind is Awaited.PREDICATE else None
 
     def look(self) -> bool:
-        """Return whether the wait is over; once it is, nothing is evaluated any more."""
+        """Return whether the wait is over; once it is, or its task was cancelled, nothing is evaluated any more."""
         if self.error is not None or self.result:
             return True
+        if self._abandoned:  # the task goes on only later, and must not be given a slot until then
+            return False
         try:
             own = self.owner is self._clock.task
             result = self._ready() if own else self.owner.context.run(self._ready)
@@ -109,6 +113,7 @@ class WallWait:
             if self.shielded and not self._clock.ending:
                 return trio.lowlevel.Abort.FAILED
             self._task = None
+            self._abandoned = True
             return trio.lowlevel.Abort.SUCCEEDED
 
         await trio.lowlevel.wait_task_rescheduled(abort)

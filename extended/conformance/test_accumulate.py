@@ -66,6 +66,27 @@ def test_repeated_offsets_and_lists_longer_than_a_message(case: Case) -> None:
     assert values[0][1] == [*wanted, 2 * len(values)]
 
 
+@pytest.mark.rule("X116", "X92")
+@pytest.mark.parametrize("dtype", ["i4", "u4", "i8", "u8"])
+def test_integers_of_any_size_are_operands(case: Case, dtype: str) -> None:
+    """Also of those lists that numpy makes floats of, or objects."""
+    lists = ([2**64 - 1, 1], [2**63, -1], [2**70 + 5, True], [-(2**63), np.uint8(7)])
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        d = x.atomic(dtype)
+        size, there = int(dtype[1]), (ep.rank + 1) % ep.size
+        for values in lists:
+            await d.accumulate(there, [0, size], values)
+            for number, value in enumerate(values):
+                await d.add(there, size * (2 + number), value)
+        await d.accumulate(there, [4 * size], 2**64 + 9)
+        assert bytes(await x.get(there, 0, 2 * size)) == bytes(await x.get(there, 2 * size, 2 * size))
+        assert await d.get(there, 4 * size) == 9
+
+    case.run(main, segment=64)
+
+
 @pytest.mark.rule("X116", "X99")
 def test_wrong_arguments_are_refused(case: Case) -> None:
     """Each at the call, naming the element."""
@@ -75,7 +96,8 @@ def test_wrong_arguments_are_refused(case: Case) -> None:
         d, f = x.atomic("i8"), x.atomic("f8")
         for call, words in (
             (lambda: d.accumulate(0, [0, 9], 1), "offsets[1]=9"), (lambda: d.accumulate(0, [0], [1, 2]), "shape (2,)"),
-            (lambda: d.accumulate(0, [0], 1.5), "float64"), (lambda: d.accumulate(0, [0], 1, op="nand"), "op='nand'"),
+            (lambda: d.accumulate(0, [0], 1.5), "float64"), (lambda: d.accumulate(0, [0, 8], [2**63, 1.0]), "float64"),
+            (lambda: d.accumulate(0, [0], 1, op="nand"), "op='nand'"),
             (lambda: f.accumulate(0, [0], 1, op="xor"), "bitwise"), (lambda: d.accumulate(ep.size, [0], 1), "dest="),
             (lambda: d.accumulate(0, [1 << 40], 1), "offsets[0]"), (lambda: d.accumulate(0, 8, 1), "offsets"),
             (lambda: f.accumulate_nb(0, [0], "x"), "values"),

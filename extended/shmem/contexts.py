@@ -48,6 +48,11 @@ class OperationStream:
         self._enough = _ENOUGH
         self.left = LeftBehind(x)
 
+    @property
+    def over(self) -> bool:
+        """Whether it was ended, and all that was begun on it is complete, as it is not where that was cancelled."""
+        return self.ended and not (self._puts or self._gets or self.left.some)
+
     def put(self, handle: Handle[Any], dest: int) -> None:
         """Take note of a put, and to which rank a fence must order it."""
         self._puts.append(handle)
@@ -62,14 +67,18 @@ class OperationStream:
     def _forget(self) -> None:
         # The limit doubles with what is left, so that a put costs a constant time on average.
         if len(self._puts) + len(self._gets) > self._enough:
-            self._puts = [handle for handle in self._puts if not handle.done]
-            self._gets = [handle for handle in self._gets if not handle.done]
-            self._unordered = {
-                dest: left
-                for dest, handles in self._unordered.items()
-                if (left := [handle for handle in handles if not handle.done])
-            }
+            self._drop_complete()
             self._enough = 2 * (len(self._puts) + len(self._gets)) + _ENOUGH
+
+    def _drop_complete(self) -> None:
+        """Keep the handles that are not done, those that other tasks have begun meanwhile or wait for too."""
+        self._puts = [handle for handle in self._puts if not handle.done]
+        self._gets = [handle for handle in self._gets if not handle.done]
+        self._unordered = {
+            dest: left
+            for dest, handles in self._unordered.items()
+            if (left := [handle for handle in handles if not handle.done])
+        }
 
     async def order(self, call: str) -> None:
         """Order the puts: by the network's own fences, else by completing them, since messages have no order.
@@ -80,38 +89,26 @@ class OperationStream:
         rma = self.x.ep.rma
         await self.left.complete()
         if rma is None:
-            puts, self._puts = self._puts, []
-            await self._wait(call, puts, [])
+            await self.x.wait_all(self._puts, called=call)
+            self._drop_complete()
             return
         await self.x.ep.poll()
         dests = list(self._unordered)
         for dest in dests:
+            ordered = self._unordered.get(dest, [])
             # Complete puts need no fence, but a call that finds all complete has its price as well.
-            if dest == dests[-1] or not all(handle.done for handle in self._unordered[dest]):
+            if dest == dests[-1] or not all(handle.done for handle in ordered):
                 await rma.fence(dest)
-            self._unordered.pop(dest, None)
+            known = set(map(id, ordered))
+            if left := [handle for handle in self._unordered.pop(dest, ()) if id(handle) not in known]:
+                self._unordered[dest] = left  # another task has begun them meanwhile
 
     async def complete(self, call: str) -> None:
         """Complete all that was begun; `call` as of `order`."""
         await self.left.complete()
-        puts, gets, unordered = self._puts, self._gets, self._unordered
-        self._puts, self._gets, self._unordered = [], [], {}  # what other tasks begin meanwhile is for the next call
-        try:
-            await self._wait(call, puts, gets)
-        except BaseException:
-            later = self._unordered
-            self._unordered = {
-                dest: [*unordered.get(dest, ()), *later.get(dest, ())] for dest in dict.fromkeys([*unordered, *later])
-            }
-            raise
-
-    async def _wait(self, call: str, puts: list[Handle[Any]], gets: list[Handle[Any]]) -> None:
-        try:
-            await self.x.wait_all(puts + gets, called=call)
-        except BaseException:  # cancelled: they go on, and are waited for next time
-            self._puts[:0] = puts
-            self._gets[:0] = gets
-            raise
+        # They stay here until they are complete: for another task of this PE, and where this one is cancelled.
+        await self.x.wait_all(self._puts + self._gets, called=call)
+        self._drop_complete()
 
 
 class Ctx:
@@ -243,7 +240,7 @@ class CtxMaker:
         async def create() -> Ctx:
             await self._x.ep.poll()
             stream = OperationStream(self._x, team.alias())
-            self._streams = [*(each for each in self._streams if not each.ended), stream]
+            self._streams = [*(each for each in self._streams if not each.over), stream]
             return Ctx(stream)
 
         return create()

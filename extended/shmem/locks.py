@@ -92,7 +92,7 @@ class ShmemLocks(Base, ShmemAllocation):
 
     @public("pe")
     def clear_lock(self, lock: Any) -> Any:
-        """Complete what was begun on the default context, and release the lock."""
+        """Complete what was begun on the default context, and release the lock; it cannot be cancelled."""
         call = "pe.clear_lock"
         return _release(self, self._lock(call, lock), call)
 
@@ -164,7 +164,7 @@ class ShmemLock:
 
     @public("lock")
     def release(self) -> Any:
-        """Complete what was begun on the default context, and release the lock."""
+        """Complete what was begun on the default context, and release the lock; it cannot be cancelled."""
         return _release(self._pe, self._find(_RELEASE, self._array), _RELEASE)
 
     @public("lock")

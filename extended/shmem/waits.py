@@ -128,7 +128,17 @@ class Waits(ShmemTransfers):
             raise conduit.BadRequest(f"{call}: {name} has {count}; give one, such as a[3:4]")
         return look
 
-    async def _wait(self, call: str, look: Look, done: Callable[[], bool]) -> None:
+    async def _wait(self, call: str, look: Look, done: Callable[[], bool]) -> Look:
+        """Wait; return what has ended it, which other tasks and PEs may have changed by then."""
+        seen = look
+
+        def over() -> bool:
+            nonlocal seen
+            if not done():
+                return False
+            seen = attrs.evolve(look, elements=look.elements.copy())
+            return True
+
         await self._x.ep.poll()
         if self._waiting is None:
             self._waiting = {}
@@ -137,9 +147,10 @@ class Waits(ShmemTransfers):
         what = f"{call}: {look.sought()}"
         self._waiting[task] = what, look
         try:
-            await self._x.ep.block_until(done, what=what)
+            await self._x.ep.block_until(over, what=what)
         finally:
             del self._waiting[task]
+        return seen
 
     def _tell_waits(self, sink: ReportSink) -> None:
         """Tell what is there by now, for the report of a job that gets no further."""
@@ -150,12 +161,10 @@ class Waits(ShmemTransfers):
         await self._wait(call, look, look.all)
 
     async def _wait_any(self, call: str, look: Look) -> int | None:
-        await self._wait(call, look, look.some)
-        return look.first()
+        return (await self._wait(call, look, look.some)).first()
 
     async def _wait_some(self, call: str, look: Look) -> list[int]:
-        await self._wait(call, look, look.some)
-        return look.met()
+        return (await self._wait(call, look, look.some)).met()
 
     async def _test_all(self, call: str, look: Look) -> bool:
         await self._x.ep.poll()
@@ -276,14 +285,13 @@ class Waits(ShmemTransfers):
 
     @public("pe")
     def signal_wait_until(self, signal: Any, cmp: Any, value: Any) -> Any:
-        """Wait until the signal of this PE meets a condition; return it."""
+        """Wait until the signal of this PE meets a condition; return the value that met it."""
         call = "pe.signal_wait_until"
         self._signal(call, signal)
         look = self._one(call, signal, cmp, value, "signal")
 
         async def wait() -> int:
-            await self._wait_all(call, look)
-            return int(look.elements[0])
+            return int((await self._wait(call, look, look.all)).elements[0])
 
         return wait()
 

@@ -100,7 +100,7 @@ class Writes:
             for each in chosen:
                 if each.pending.leaving is not None:
                     each.pending.put_back()
-            self.left.some = True
+            self.left.add()
             raise
         finally:
             self._sending = False

@@ -203,7 +203,7 @@ class Operations:
         undo()
         self._accesses = {each: accesses for each, accesses in self._accesses.items() if accesses}
         self._pending.setdefault(rank, [])
-        self._left.some = True
+        self._left.add()
 
     async def _after(self, call: Call, rank: int, start: int, stop: int, commutes: int | None) -> None:
         """Wait for earlier accumulates of the same bytes: those of one rank are done in order, and messages are not."""

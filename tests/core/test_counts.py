@@ -34,3 +34,15 @@ def test_every_count_of_the_core_is_in_the_result_sorted_and_before_those_of_the
         "requests_handled": (1, 1),
         "requests_sent": (2, 0),
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "whose"), [("requests_sent", "core"), ("polls", "network"), ("sci_messages_sent", "network")]
+)
+def test_a_name_that_is_counted_already_is_refused(name, whose):
+    async def main(ep):
+        ep.count(name)
+
+    words = rf"^ep\.count: name='{name}' is counted by the {whose} itself; pass a name of the layer's own"
+    with pytest.raises(conduit.BadRequest, match=words):
+        conduit.run(main, conduit="sci")

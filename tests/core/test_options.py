@@ -45,6 +45,9 @@ def read(**texts: str) -> Options:
         ("torus", "4K", (4096,)),
         ("torus", "1Mx2G", (1 << 20, 2 << 30)),
         ("latency", "1.5us", 1.5e-6),
+        ("latency", "1.5\u00b5s", 1.5e-6),  # the micro sign
+        ("latency", "1.5\u03bcs", 1.5e-6),  # mu
+        ("latency", "1.5\u039cS", 1.5e-6),  # what both are in capitals
         ("latency", "70ns", 70e-9),
         ("latency", "250ps", 250e-12),
         ("latency", "3ms", 3e-3),

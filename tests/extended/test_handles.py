@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+import trio
 
 import conduit
 from extended import Extended
@@ -71,3 +72,43 @@ def test_anything_else_is_refused(call, what):
             await (await handles[0])  # else this would be told as well
 
     conduit.run(main, ranks=1)
+
+
+@pytest.mark.parametrize("spec", ["sci", "origin"])
+def test_what_was_cancelled_before_it_began_is_not_warned_of_nor_counted(spec):
+    async def main(ep):
+        x = await Extended.attach(ep)
+        there = 1 - ep.rank
+        for begin in (lambda: x.put_nbi(there, 0, b"a" * 20), lambda: x.get_nbi(there, 0, out=bytearray(20))):
+            with trio.CancelScope() as scope:
+                scope.cancel()
+                await begin()
+            assert scope.cancelled_caught
+        async with x.access_region() as region:
+            with trio.CancelScope() as scope:
+                scope.cancel()
+                await x.put_nbi(there, 0, b"a" * 20)
+        await region.handle
+        return region.handle.messages
+
+    result = conduit.run(main, ranks=2, conduit=spec)
+    assert (result.values, result.warnings) == ([0, 0], [[], []])
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_what_began_beside_a_cancelled_operation_is_warned_of(before):
+    async def main(ep):
+        x = await Extended.attach(ep)
+        if before:
+            await x.put_nbi(1 - ep.rank, 0, b"a")
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await x.put_nbi(1 - ep.rank, 0, b"b")
+        if not before:
+            await x.put_nbi(1 - ep.rank, 0, b"a")
+        await x.barrier()
+
+    first = main.__code__.co_firstlineno + (3 if before else 8)
+    said = rf"implicit puts, the first by put_nbi at {__file__}:{first}, never waited for"
+    with pytest.warns(conduit.ConduitWarning, match=said):
+        conduit.run(main, ranks=2)

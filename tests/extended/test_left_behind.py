@@ -2,6 +2,7 @@
 
 import pytest
 import trio
+import trio.testing
 
 from extended.left_behind import LeftBehind
 
@@ -38,7 +39,7 @@ async def test_it_waits_only_where_something_was_left():
 async def test_what_is_left_during_a_wait_is_waited_for_by_the_next():
     layer = _Layer()
     left = LeftBehind(layer)
-    left.some = True
+    left.add()
 
     async def another_is_cancelled():
         with pytest.raises(KeyError):
@@ -52,7 +53,29 @@ async def test_what_is_left_during_a_wait_is_waited_for_by_the_next():
 async def test_a_wait_that_fails_is_done_again():
     layer = _Layer()
     left = LeftBehind(layer)
-    left.some, layer.meanwhile = True, _fails
+    left.add()
+    layer.meanwhile = _fails
     with pytest.raises(KeyError):
         await left.complete()
     assert left.some
+
+
+async def test_who_comes_while_another_task_waits_waits_too():
+    layer = _Layer()
+    left = LeftBehind(layer)
+    left.add()
+    release = trio.Event()
+    layer.meanwhile = release.wait
+    over = []
+
+    async def complete():
+        await left.complete()
+        over.append(True)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(complete)
+        nursery.start_soon(complete)
+        await trio.testing.wait_all_tasks_blocked()
+        assert (layer.syncs, over) == (2, [])
+        release.set()
+    assert not left.some

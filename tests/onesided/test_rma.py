@@ -309,6 +309,8 @@ WRONG = [
     (lambda r: r.put_strided(1, 0, 2, (3,), (4, 5), b"123456"), r"counts=\(3,\) is 1 number, but strides=\(4, 5\) 2"),
     (lambda r: r.put_strided(1, 0, 2, (3,), (4,), b"12345"), r"data has 5 bytes, but 3 runs of run=2 have 6; pass"),
     (lambda r: r.put_strided(1, 0, -2, (3,), (4,), b""), r"run=-2 is not allowed; pass an integer of at least 0"),
+    (lambda r: r.put_strided(1, 0, 2, 3, (4,), b"123456"), r"put_strided: counts=3 is an int; pass a tuple of int"),
+    (lambda r: r.get_strided(1, 0, 2, (3,), 4, bytearray(6)), r"get_strided: strides=4 is an int; pass a tuple of int"),
     (lambda r: r.get_strided(1, 0, 1, (3,), (-1,), bytearray(3)), r"bytes -2 to 1 .* 4096 bytes; offsets begin at 0$"),
     (lambda r: r.fence(7), r"ep\.rma\.fence: dest=7 is no rank of this job"),
 ]  # fmt: skip

@@ -270,6 +270,46 @@ def test_lines_are_written_when_they_are_whole():
         assert read.read(100) == b"and a\n"
 
 
+def test_bytes_and_text_make_up_lines_together():
+    there, here = os.pipe()
+    with open(here, "w") as file, open(there, "rb", 0) as read:
+        lines = output.WholeLines(file, 3, framed=False)
+        lines.write("text, ")
+        assert lines.buffer.write(memoryview(b"bytes \xff\nh")) == 9
+        lines.buffer.flush()
+        assert read.read(100) == b"text, bytes \xff\n"
+        lines.buffer.write("\u00e9".encode()[:1])
+        lines.buffer.write("\u00e9".encode()[1:])
+        lines.write("!\n")
+        assert read.read(100).decode() == "h\u00e9!\n"
+        with pytest.raises(TypeError, match=r"^write\(\) argument must be str, not bytes$"):
+            lines.write(b"")
+        assert lines.buffer.fileno() == lines.fileno() == here
+
+
+def test_a_stream_of_lines_has_what_programs_ask_of_one():
+    with open(os.devnull, "w") as file:
+        lines = output.WholeLines(file, 3, framed=True)
+        lines.reconfigure(encoding="latin-1", errors="strict", newline="", line_buffering=False, write_through=True)
+        found = lines.encoding, lines.errors, lines.line_buffering, lines.write_through, lines.name, lines.mode
+        assert found == ("utf-8", "backslashreplace", True, False, os.devnull, "w")
+        with pytest.raises(TypeError, match="unexpected keyword argument 'buffering'"):
+            lines.reconfigure(buffering=1)
+
+
+@pytest.mark.slow
+def test_programs_may_write_bytes_and_set_up_their_output(run_program):
+    done = run_program(
+        "import sys\n"
+        "async def main(ep):\n"
+        "    sys.stdout.reconfigure(line_buffering=True)\n"
+        "    sys.stdout.buffer.write(b'rank %d\\n' % ep.rank)\n",
+        ranks=2,
+    )
+    assert (done.status, done.err) == (0, "")
+    assert sorted(done.lines)[:2] == ["rank 0", "rank 1"]
+
+
 @pytest.mark.parametrize("cut", [1, 7, 100, 5000])
 def test_what_is_framed_is_put_together_however_it_is_cut(cut):
     long = b"q" * 10_000 + b"\n"

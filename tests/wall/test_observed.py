@@ -74,6 +74,35 @@ def test_work_of_the_program_is_compute_and_waits_are_told_with_their_reason(rec
     assert wait.end - wait.begin >= 15_000_000_000
 
 
+def test_a_report_reads_anew_whom_a_wait_is_for(recorded):
+    """As where nobody listens; what is recorded is whom it was for when it began."""
+
+    class Missing:
+        def __iter__(self):
+            return iter(missing)
+
+    missing, named = [0], []
+
+    async def main(ep):
+        await ep.attach()
+        done = []
+
+        async def other():
+            while not ep._port.waits():
+                await trio.lowlevel.checkpoint()
+            missing.clear()
+            named.extend(wait.ranks for wait in ep._port.waits())
+            done.append(1)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(other)
+            await ep.block_until(lambda: done, what="the other", ranks=Missing())
+
+    (wait,) = [each for each in recorded(main).waits[0] if each.what == "the other"]
+    assert wait.ranks == (0,)
+    assert named == [()]
+
+
 def test_a_wait_inside_a_wait_of_the_same_task_interrupts_it(recorded):
     async def main(ep):
         polls = []

@@ -1,5 +1,6 @@
 """Jobs in real time: what they have, what they say they have not, and how they end."""
 
+import math
 import signal
 import threading
 
@@ -89,6 +90,79 @@ def test_a_busy_task_does_not_keep_messages_from_who_waits(local):
         return got
 
     assert conduit.run(main, conduit=local).values == [[1], [0]]
+
+
+def test_S2_a_cancelled_request_takes_no_slot(local):
+    """What frees the slot is handled after the cancellation, but before the cancelled task has run."""
+    asking, released, over = trio.Event(), trio.Event(), []
+
+    async def main(ep):
+        got = []
+
+        def ask(token, number):
+            token.reply_short(take, number)
+
+        def take(token, number):
+            got.append(number)
+
+        await ep.attach(ask, take)
+        if ep.rank == 1:
+            asking.set()
+            await released.wait()
+            await ep.block_until(lambda: over)
+            return None
+        await asking.wait()
+        await ep.request_short(1, ask, 0)  # takes the only slot
+        scope = trio.CancelScope()
+
+        async def other():
+            with scope:
+                await ep.request_short(1, ask, 1)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(other)
+            port = ep._port
+            while not port.waits():
+                await trio.lowlevel.checkpoint()
+            port.network.ports[1]._pass()  # rank 1 answers the first request
+            scope.cancel()
+            await ep.poll()
+            assert got == [0]
+        released.set()
+        used = list(port.slots_in_use())
+        with trio.move_on_after(10):
+            await ep.request_short(1, ask, 2)
+            await ep.block_until(lambda: 2 in got)
+        over.append(True)
+        return scope.cancelled_caught, used, got
+
+    assert conduit.run(main, conduit=f"{local}:slots=1").values == [(True, [], [0, 2]), None]
+
+
+@pytest.mark.parametrize(("deadline", "ended"), [(-math.inf, "deadline"), (1e300, "cancel"), (math.inf, "cancel")])
+def test_a_deadline_of_any_size_is_one(local, deadline, ended):
+    async def main(ep):
+        await ep.attach()
+        scope = trio.CancelScope()
+        ends = []
+
+        async def other():
+            with scope:
+                await ep.block_until(lambda: False)
+            ends.append("deadline" if scope.deadline < 0 else "cancel")
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(other)
+            while not ep._port.waits():
+                await trio.lowlevel.checkpoint()
+            scope.deadline = deadline
+            await trio.to_thread.run_sync(int)  # until then no task can run
+            if ended == "cancel":
+                assert not ends
+                scope.cancel()
+        return ends
+
+    assert conduit.run(main, conduit=local, ranks=1).values == [[ended]]
 
 
 @pytest.mark.parametrize("how", ["raises", "exits", "handler"])

@@ -145,19 +145,56 @@ def test_a_lock_in_the_place_of_an_array_is_told_what_is_written_of_it(call, ins
     )
 
 
-def test_a_block_that_is_cancelled_completes_its_puts_and_gives_its_lock_back():
-    async def main(pe):
-        lock, data = await pe.Lock(), await pe.zeros(1000, "i8")
-        if pe.my_pe() == 0:
-            with trio.move_on_after(1e-4) as scope:
-                async with lock:
-                    await pe.put_nbi(data, np.ones(1000, "i8"), 1)
-                    await conduit.current().block_until(lambda: False)
-            assert scope.cancelled_caught
-            await pe.sync_all()
-            return None
-        await pe.sync_all()
-        async with lock:
-            return int(data.sum())
+async def entered(lock, pe, work):
+    async with lock:
+        await work()
 
-    assert run(main).values == [None, 1000]
+
+async def called(lock, pe, work):
+    await lock.acquire()
+    try:
+        await work()
+    finally:
+        await lock.release()
+
+
+async def of_an_array(lock, pe, work):
+    await pe.set_lock(lock)
+    try:
+        await work()
+    finally:
+        await pe.clear_lock(lock)
+
+
+@pytest.mark.parametrize("how", [entered, called, of_an_array])
+def test_a_lock_is_released_by_a_task_that_is_cancelled_too(how):
+    """After what it has begun is complete: the next to have the lock sees it."""
+    taken = trio.Event()
+
+    async def main(pe):
+        lock = await (pe.new_lock() if how is of_an_array else pe.Lock())
+        there = await pe.zeros(4000, "i8")
+        if pe.my_pe() == 0:
+            with trio.CancelScope() as scope:
+
+                async def work():
+                    taken.set()
+                    await pe.put_nbi(there, np.full(4000, 7, "i8"), 1)
+                    scope.cancel()
+                    await trio.lowlevel.checkpoint()
+
+                await how(lock, pe, work)
+            assert scope.cancelled_caught
+            await pe.barrier_all()
+            return None
+        await conduit.current().block_until(taken.is_set)
+        seen = []
+
+        async def look():
+            seen.append(set(there.tolist()))
+
+        await how(lock, pe, look)
+        await pe.barrier_all()
+        return seen
+
+    assert run(main).values == [None, [{7}]]

@@ -352,30 +352,6 @@ def test_quiet_completes_a_put_that_was_cancelled_after_its_first_piece():
         assert shmem.run(main, after, conduit=network).values[1] == {2}
 
 
-@pytest.mark.parametrize("network", ["loggp", "t3e"])
-def test_a_context_whose_end_was_cancelled_can_be_ended_again(network):
-    async def main(pe, again):
-        data = await pe.zeros(3000, "i8")
-        if pe.my_pe() == 0:
-            ctx = await pe.Ctx.create()
-            await pe.put_nbi(data, np.ones(3000, "i8"), 1, ctx=ctx)
-            with trio.CancelScope() as scope:
-                scope.cancel()
-                await ctx.destroy()
-            assert scope.cancelled_caught
-            assert ctx
-            if again:
-                await ctx.destroy()
-                assert not ctx
-            await (await pe.Ctx.create()).destroy()
-            return None
-        await pe.wait_until_all(data, "==", 1)
-        return int(data.sum())
-
-    for again in (False, True):
-        assert run(main, again, network=network)[1] == 3000  # and no warning, which would be an error here
-
-
 def test_a_fence_orders_what_was_begun_while_another_task_was_in_a_quiet(monkeypatch):
     fenced = []
     fence = Native.fence
@@ -524,3 +500,34 @@ def test_reports_name_the_call_that_completes_puts(call):
         run(main, network="loggp", time_limit=2e-3)
     name = call if "." in call else f"pe.{call}"
     assert f" in main: waits for {name}, which rank 1 must bring about, since " in str(caught.value)
+
+
+CALLS = {
+    "pe.wait_until_any": (lambda pe, a, s: pe.wait_until_any(a, "==", 1), 0),
+    "pe.wait_until_some": (lambda pe, a, s: pe.wait_until_some(a, "==", 1), [0]),
+    "pe.signal_wait_until": (lambda pe, a, s: pe.signal_wait_until(s, "==", 1), 1),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_what_ended_a_wait_is_returned_although_another_task_has_changed_it_since(call):
+    wait, expected = CALLS[call]
+
+    async def main(pe):
+        elements, signal = await pe.zeros(2, "i8"), await pe.new_signal()
+        found = []
+
+        async def one():
+            found.append(await wait(pe, elements, signal))
+            elements[0] = signal[0] = 0
+
+        if pe.my_pe() == 0:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(one)
+                nursery.start_soon(one)
+        else:
+            await pe.ep.compute(1e-3)
+            await pe.put_signal(elements[:1], np.ones(1, "i8"), 0, signal, 1, pe.SIGNAL_SET)
+        return found
+
+    assert shmem.run(main, pes=2, conduit="loggp").values[0] == [expected, expected]

@@ -102,3 +102,49 @@ def test_nobody_waits_for_a_thread_that_was_cancelled(call, network):
         else:
             assert values[0] == values[2] == ""
     assert seen == {"", "told", "done"}
+
+
+async def entered(lock, work):
+    async with lock:
+        await work()
+
+
+async def called(lock, work):
+    await lock.acquire()
+    try:
+        await work()
+    finally:
+        await lock.release()
+
+
+@pytest.mark.parametrize("how", [entered, called])
+def test_U17_a_lock_is_released_by_a_thread_that_is_cancelled_too(how):
+    """After its writes are complete: the next to have the lock sees them."""
+    taken = trio.Event()
+
+    async def main(t):
+        lock, a = t.lock("name"), await t.all_alloc(8000, dtype="i8", block=4000)
+        if t.MYTHREAD == 0:
+            with trio.CancelScope() as scope:
+
+                async def work():
+                    taken.set()
+                    a[4000:] = 7
+                    scope.cancel()
+                    await trio.lowlevel.checkpoint()
+
+                await how(lock, work)
+            assert scope.cancelled_caught
+            await t.barrier()
+            return None
+        await taken.wait()
+        seen = []
+
+        async def look():
+            seen.append(set(a.local.tolist()))
+
+        await how(lock, look)
+        await t.barrier()
+        return seen
+
+    assert upc.run(main, threads=2, conduit="loggp").values == [None, [{7}]]

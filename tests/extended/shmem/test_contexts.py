@@ -1,0 +1,73 @@
+"""Contexts that several tasks of a PE use at once."""
+
+import numpy as np
+import pytest
+import trio
+
+from extended import shmem
+
+COUNT = 8000
+
+
+def run(main, network):
+    """Run a program of two PEs, which is also given the arrays of all: they are to be looked at without a message."""
+    arrays = {}
+
+    async def whole(pe):
+        arrays[pe.my_pe()] = there = await pe.zeros(COUNT, "i8")
+        await pe.barrier_all()
+        found = await main(pe, there, arrays) if pe.my_pe() == 0 else None
+        await pe.barrier_all()
+        return found
+
+    return shmem.run(whole, pes=2, conduit=network).values[0]
+
+
+@pytest.mark.parametrize("other", ["quiet", "fence"])
+@pytest.mark.parametrize("network", ["loggp", "origin"])
+def test_a_quiet_waits_for_what_another_task_waits_for_too(network, other):
+    async def main(pe, there, arrays):
+        async with trio.open_nursery() as nursery:
+            await pe.put_nbi(there, np.full(COUNT, 7), 1)
+            nursery.start_soon(getattr(pe, other))
+            for _ in range(3):  # until that waits
+                await trio.lowlevel.checkpoint()
+            await pe.quiet()
+            return set(arrays[1].tolist())
+
+    assert run(main, network) == {7}
+
+
+@pytest.mark.parametrize("network", ["loggp", "origin"])
+def test_a_fence_orders_what_was_begun_in_a_quiet_of_another_task(network):
+    async def main(pe, there, arrays):
+        async with trio.open_nursery() as nursery:
+            await pe.put_nbi(there[:1], np.full(1, 7), 1)
+            nursery.start_soon(pe.quiet)
+            for _ in range(3):
+                await trio.lowlevel.checkpoint()
+            await pe.put_nbi(there, np.full(COUNT, 8), 1)
+        stream = pe.CTX_DEFAULT.stream("ctx.fence")
+        unordered = [handle.done for handles in stream._unordered.values() for handle in handles]
+        assert unordered == [False]  # else the fence would do nothing
+        await pe.fence()
+        await pe.put_nbi(there[-1:], np.full(1, 9), 1)
+        await pe.quiet()
+        assert not stream._unordered
+        return int(arrays[1][-1])
+
+    assert run(main, network) == 9
+
+
+def test_what_a_cancelled_destroy_has_left_is_completed_at_the_end():
+    async def main(pe, there, arrays):
+        with trio.CancelScope() as scope:
+            async with await pe.Ctx.create() as ctx:
+                await pe.put_nbi(there, np.full(COUNT, 7), 1, ctx=ctx)
+                scope.cancel()
+                await trio.lowlevel.checkpoint()
+        assert scope.cancelled_caught
+        assert not ctx
+        await pe.Ctx.create()  # lets go of contexts that are over
+
+    run(main, "loggp")  # without a warning
