@@ -42,7 +42,7 @@ def awaited_frames(task: Awaiting) -> Iterator[tuple[FrameType, int]]:
 
 
 def creation(task: Awaiting) -> int:
-    """Return a number that grows from task to task that Trio makes; 0 where it keeps none."""
+    """Return a number that grows from task to task; 0 where Trio keeps none, which tells nobody of it."""
     number: int = getattr(task, "_counter", 0)
     return number
 
