@@ -166,6 +166,29 @@ def test_an_order_barrier_orders_what_is_written_after(network):
 
 
 @networks
+def test_barriers_of_two_imports_may_be_under_way_at_once(network):
+    site = Site(network)
+
+    async def body():
+        memories = [bytearray(SIZE), bytearray(SIZE)]
+        imports = []
+        for number, memory in enumerate(memories):
+            await site.segment(number, memory=Flat(memory))
+            imports.append(await site.imported(number))
+        told = []
+        barriers = [await site.call(site.near, imported.init_barrier) for imported in imports]
+        for barrier, imported in zip(barriers, imports, strict=True):
+            barrier.open()
+            imported.put(0, b"x" * 8192, lambda *_: None)
+        for number, barrier in enumerate(barriers):
+            barrier.close(lambda when, error, number=number: told.append((number, bytes(memories[number]), error)))
+        await site.kernel.until(site.kernel.now + 1000 * US)
+        assert told == [(number, b"x" * 8192 + bytes(SIZE - 8192), None) for number in range(2)]
+
+    site.run(body)
+
+
+@networks
 def test_in_implicit_mode_a_put_ends_when_the_bytes_are_there(network):
     site = Site(network, weak=True)
 

@@ -53,7 +53,7 @@ class Sisci:
         """Stores of which it is not known yet when they land."""
         self.complete = 0
         """When all others have landed and this side knows it, picoseconds."""
-        self._waiting: Then | None = None
+        self._waiting: list[Then] = []
         self.announced: list[tuple[Segment, int, Buffer]] = []
         """What was stored to be announced by flags, beside the contents of their slots."""
 
@@ -193,7 +193,7 @@ class Sisci:
         return self.adapter.times(mapping.way, size, packets(offset, size), 1)
 
     def barrier(self, then: Then) -> int:
-        """Wait until all stores of this process have landed.
+        """Wait until all stores of this process have landed; several may wait at once.
 
         Args:
             then: called as `then(when)` with the time when that is known here.
@@ -203,9 +203,7 @@ class Sisci:
         """
         if not self.pending:
             return self.complete
-        if self._waiting is not None:
-            raise SciError(f"host {self.host}: a process is in a store barrier already")
-        self._waiting = then
+        self._waiting.append(then)
         return 0
 
     def read(self, mapping: SegmentMapping, offset: int, nbytes: int, then: Callable[[bytes, int], object]) -> None:
@@ -286,9 +284,11 @@ class Sisci:
         if arrival > self.complete:
             self.complete = arrival
         self.pending -= 1
-        if self._waiting is not None and not self.pending:
-            then, self._waiting = self._waiting, None
-            then(self.complete)
+        if self._waiting and not self.pending:
+            waiting, self._waiting = self._waiting, []
+            complete = self.complete
+            for then in waiting:
+                then(complete)
 
     def _land(self, mapping: SegmentMapping, offset: int, data: Buffer, arrival: int) -> None:
         """Let bytes land in an event of their own, in weak ordering in two parts."""
