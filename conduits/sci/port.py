@@ -17,7 +17,7 @@ from conduits.sci import raw, rsm
 from conduits.sci.driver import MAP_PS, segment_limit
 from conduits.sci.machine import CPUS, SciMachine, build, host_model
 from conduits.sci.protocol import DISCIPLINES, SciConfig
-from conduits.sci.wire import PairedLayout
+from conduits.sci.wire import PairedLayout, QueueLayout
 
 HEADER_BYTES = 16
 """Of a message without arguments, as it is stored."""
@@ -55,14 +55,22 @@ class SciOptions(SciMachine):
     )
 
     def __attrs_post_init__(self) -> None:
-        """Check that the driver can give the command segments."""
-        size = PairedLayout(1, self.slots, self.slot_payload).command_bytes
-        largest = self.max_segment
-        if size > largest:
-            raise ValueError(
-                f"slots={self.slots} with slot_payload={self.slot_payload} needs command segments of {size} bytes, "
-                f"the driver gives {largest}; lower one of them" + ("" if self.patched else ", or use sci:patched=yes")
-            )
+        """Check that the driver can give the command segments, or the queues of Ibel's designs."""
+        largest, way = self.max_segment, "" if self.patched else ", or use sci:patched=yes"
+        if self.queue == "paired":
+            size = PairedLayout(1, self.slots, self.slot_payload).command_bytes
+            if size > largest:
+                raise ValueError(
+                    f"slots={self.slots} with slot_payload={self.slot_payload} needs command segments of {size} bytes, "
+                    f"the driver gives {largest}; lower one of them{way}"
+                )
+        elif self.queue == "split":  # the single buffer has one slot, whatever `slots` is
+            size = QueueLayout(self.slots, _BULK).queue_bytes
+            if size > largest:
+                raise ValueError(
+                    f"slots={self.slots} with queue=split needs queues of {size} bytes, the driver gives {largest}; "
+                    f"lower slots{way}"
+                )
 
 
 def effective_threshold(options: SciOptions) -> int:
@@ -84,6 +92,13 @@ class Sci(SimulatedConduit):
 
     def __init__(self, options: SciOptions, setup: JobSetup, world: Any) -> None:
         super().__init__(options, setup, world)
+        control = PairedLayout(setup.ranks, options.slots, options.slot_payload).control_bytes
+        if options.queue == "paired" and control > options.max_segment:
+            raise BadRequest(
+                f"ranks={setup.ranks} with slots={options.slots} need control segments of {control} bytes, the SCI "
+                f"driver gives {options.max_segment}; ask for fewer ranks, lower slots"
+                + ("" if options.patched else ", or use sci:patched=yes")
+            )
         self.cluster = build(self.kernel, setup.hosts, options)
         self.config = SciConfig(
             ranks=setup.ranks,

@@ -216,12 +216,14 @@ async def detach_buffer() -> Any:
     """Wait until all messages in the running rank's buffer are away; return it.
 
     Raises:
-        MpiError: there is none.
+        MpiError: there is none, or another task has detached it meanwhile.
     """
     process = current("Detach_buffer")
     buffer = process.library.buffer
-    if buffer.attached is None:
-        raise MpiError(ErrorClass.ERR_BUFFER, "Detach_buffer: no buffer is attached")
-    if not buffer.empty():
+    while True:
+        if buffer.attached is None:
+            raise MpiError(ErrorClass.ERR_BUFFER, "Detach_buffer: no buffer is attached")
+        if buffer.empty():
+            return buffer.detach()
         await process.wait(buffer.empty, "MPI Detach_buffer: messages in the buffer to be sent", ())
-    return buffer.detach()
+        # Meanwhile another task may have detached it, or sent more.

@@ -32,6 +32,11 @@ def options(text):
             "options of conduit 'sci': slots=1024 with slot_payload=2048 needs command segments of 4358144 bytes, "
             "the driver gives 2097152; lower one of them, or use sci:patched=yes",
         ),
+        (
+            "queue=split,slots=502,slot_payload=512",
+            "options of conduit 'sci': slots=502 with queue=split needs queues of 2100368 bytes, the driver gives "
+            "2097152; lower slots, or use sci:patched=yes",
+        ),
     ],
 )
 def test_refusals(text, message):
@@ -41,6 +46,14 @@ def test_refusals(text, message):
 
 def test_a_patched_kernel_gives_larger_command_segments():
     assert options("slots=1024,patched=yes").slots == 1024
+    assert options("slots=1024,queue=split,patched=yes").slots == 1024
+
+
+@pytest.mark.parametrize(
+    "text", ["queue=split,slots=501", "queue=split,slot_payload=1048576", "queue=single,slots=1024"]
+)
+def test_what_a_queue_of_ibel_needs_is_what_the_driver_is_to_give(text):
+    assert conduit.run(nothing, conduit=f"sci:{text}").ranks == 2
 
 
 @pytest.mark.parametrize(
@@ -103,6 +116,15 @@ def test_segments_over_the_unpatched_limit_are_refused_as_the_driver_would():
     assert str(caught.value).partition("; ")[2] == f"ask for at most {most}"
     assert conduit.run(nothing, conduit="sci", segment=most).ranks == 2
     assert conduit.run(nothing, conduit="sci:patched=yes", segment=most + 1).ranks == 2
+
+
+def test_a_job_whose_flags_are_more_than_the_driver_gives_is_refused():
+    message = (
+        "ranks=1025 with slots=1024 need control segments of 2099264 bytes, the SCI driver gives 2097152; ask for "
+        "fewer ranks, lower slots, or use sci:patched=yes"
+    )
+    with pytest.raises(BadRequest, match=r"\A" + re.escape(message) + r"\Z"):
+        conduit.run(nothing, ranks=1025, conduit="sci:slots=1024,slot_payload=512")
 
 
 def test_start_up_is_charged():

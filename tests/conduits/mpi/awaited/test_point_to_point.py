@@ -301,6 +301,39 @@ def test_buffered_sends_need_room_in_the_buffer(library):
     assert got == [b"a" * 1000, b"b" * 1000]
 
 
+def test_a_buffer_that_tasks_detach_at_once_is_given_to_one_of_them(library):
+    async def main(comm):
+        if comm.rank == 1:
+            await conduit.current().compute(1e-3)
+            for _ in range(2):
+                await comm.Recv(bytearray(1000), 0)
+            return None
+        space, told = bytearray(1000 + MPI.BSEND_OVERHEAD), []
+        MPI.Attach_buffer(space)
+        await comm.Bsend(bytes(1000), 1)
+
+        async def detach():
+            try:
+                found = await MPI.Detach_buffer()
+            except MPI.Exception as error:
+                told.append(str(error))
+                return
+            assert found is space
+            told.append("detached")
+            if len(told) == 1:  # the other task is waiting still
+                MPI.Attach_buffer(space)
+                await comm.Bsend(bytes(1000), 1)
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(3):
+                nursery.start_soon(detach)
+        return told
+
+    told, _ = two(main, f"{library}:{NOTHING_EAGER[library]}").values
+    assert sorted(told) == [NO_BUFFER, "detached", "detached"]
+
+
+NO_BUFFER = "Detach_buffer: no buffer is attached"
 NOTHING_EAGER = {
     "scampi": "channel_inline_threshold=0,eager_count=0", "sunmpi": "short=0,rendezvous=1", "start": "pool=0",
 }  # fmt: skip
