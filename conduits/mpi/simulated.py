@@ -255,12 +255,17 @@ class SimulatedMpiPort(SimulatedPort):
     async def call(self, function: Callable[..., _T], *args: Any) -> _T:
         """Poll once, then call a plain function of MPI, in a turn of this rank's CPU.
 
-        It lasts until all that the function began to store is stored.
+        It lasts until all that the function began to store is stored, also where the function raises.
         """
         if not self.begin_call_at_once():
             await self.begin_call()
         try:
-            result = function(*args)
+            try:
+                result = function(*args)
+            except Exception:
+                if not (self.worker.idle or self.worker.at_once()):
+                    await self.stores_over()  # of what it had begun before; nobody else asks for that
+                raise
             if not (self.worker.idle or self.worker.at_once()):
                 await self.stores_over()
         finally:

@@ -318,8 +318,9 @@ class Prequest(Request):
         """Begin all, in order.
 
         Raises:
-            MpiError: one is null, not persistent, or was started and not waited for.
+            MpiError: one is null, not persistent, there twice, or was started and not waited for; none is begun then.
         """
+        places: dict[int, int] = {}
         for number, each in enumerate(requests):
             each._active("Startall")
             if not isinstance(each, Prequest):
@@ -328,6 +329,13 @@ class Prequest(Request):
                     f"Request.Startall: requests[{number}] ({each._what}) is not persistent; give what Send_init, "
                     "Recv_init and their like have returned",
                 )
+            earlier = places.setdefault(id(each), number)
+            if earlier != number:
+                raise MpiError(
+                    ErrorClass.ERR_REQUEST,
+                    f"Request.Startall: requests[{number}] is requests[{earlier}] once more; give each request once",
+                )
+            each._is_inactive("Startall")
 
         def start() -> None:
             for each in requests:
@@ -336,9 +344,12 @@ class Prequest(Request):
         if requests:
             await requests[0]._of().call(start)
 
-    def _start(self, call: str) -> None:
+    def _is_inactive(self, call: str) -> None:
         if self._plain.begun:
             raise MpiError(ErrorClass.ERR_REQUEST, f"Request.{call}: this request is active{self._where()}")
+
+    def _start(self, call: str) -> None:
+        self._is_inactive(call)
         self._plain.Start()
         Request._expect(self)
         if self._note is not None:

@@ -814,6 +814,53 @@ def test_what_is_not_persistent_is_not_started(library):
     )
 
 
+@pytest.mark.parametrize("wrong", ["twice", "active"])
+def test_startall_begins_none_where_one_is_active(library, wrong):
+    async def main(comm):
+        if comm.rank == 1:
+            await comm.Recv(got := bytearray(1), 0, 1)
+            await comm.Recv(bytearray(1), 0, 2)
+            return bytes(got)
+        data = bytearray(b"a")
+        first, second = comm.Send_init(data, 1, 1), comm.Send_init(bytes(1), 1, 2)
+        if wrong == "active":
+            await second.Start()
+        with pytest.raises(MPI.Exception) as caught:
+            await MPI.Prequest.Startall([first, first if wrong == "twice" else second])
+        data[:] = b"b"
+        await first.Start()
+        await first.Wait()
+        if wrong == "twice":
+            await second.Start()
+        await second.Wait()
+        return str(caught.value)
+
+    told, got = two(main, library).values
+    if wrong == "twice":
+        assert told == "Request.Startall: requests[1] is requests[0] once more; give each request once"
+    else:
+        place = f"{__file__}:{main.__code__.co_firstlineno + 8}"
+        assert told == (
+            f"Request.Startall: this request is active: it was started at {place}; `await` its Wait() before it is "
+            "started again"
+        )
+    assert got == b"b"
+
+
+def test_what_a_call_has_begun_before_it_fails_goes_on(library):
+    async def main(comm):
+        if comm.rank == 1:
+            await comm.Recv(got := bytearray(1), 0, 1)
+            return bytes(got)
+        sent = comm.Send_init(b"a", 1, 1)
+        with pytest.raises(MPI.Exception, match="no buffer is attached"):
+            await MPI.Prequest.Startall([sent, comm.Bsend_init(b"b", 1, 2)])
+        await sent.Wait()
+        return None
+
+    assert two(main, library).values[1] == b"a"
+
+
 NONE_ACTIVE = {
     "Wait of a null one": lambda requests: requests[0].Wait(),
     "Wait of an inactive one": lambda requests: requests[1].Wait(),
