@@ -258,8 +258,7 @@ class AdapterComm(PersistentCalls):
             MpiError: there is no room in it.
         """
         if dest != PROC_NULL:
-            kept = self._library.buffer.keep(memoryview(buf).cast("B"))
-            kept.begun(self._send("Isend", kept.data, dest, tag))
+            self._library.buffer.send(memoryview(buf).cast("B"), lambda data: self._send("Isend", data, dest, tag))
         return CompletedRequest()
 
     # -- receives --------------------------------------------------------------------------------------

@@ -111,6 +111,24 @@ class AttachedBuffer:
         self._kept.insert(place, made)
         return made
 
+    def send(self, data: memoryview, begin: Callable[[memoryview], object]) -> None:
+        """Copy `data` to the buffer, and begin to send them from there.
+
+        Args:
+            data: the bytes.
+            begin: begins the send of the bytes that it is given, and returns its request.
+
+        Raises:
+            MpiError: there is no room.
+            Exception: what `begin` raises; the place is free again.
+        """
+        kept = self.keep(data)
+        try:
+            kept.begun(begin(kept.data))
+        except BaseException:
+            self._kept.remove(kept)
+            raise
+
     def _room(self) -> str:
         if self.attached is None:
             return "no buffer is attached"

@@ -17,6 +17,7 @@ from typing import Protocol
 from zlib import crc32
 
 from conduit.contract import DigestSink, Wait
+from conduit.errors import NetworkError
 from conduit.sim import Cpu, Kernel
 from conduit.simnet import HostModel
 from conduits.mpi.engine.device import MORE, Device, IncomingMessage
@@ -167,6 +168,9 @@ class Engine:
             data: the bytes; must not change until it is over.
             mode: see `Mode`.
             at_once: whether it is a standard send and the turn's only call, so that the device may make it at once.
+
+        Raises:
+            NetworkError: nothing gets there any more.
         """
         self.cpu.free += self.software.call_ps
         self._sends = number = self._sends + 1
@@ -189,7 +193,12 @@ class Engine:
         elif dest == self.rank:
             self._itself.send(send)
         else:
-            self.device.send(send)
+            try:
+                self.device.send(send)
+            except NetworkError:  # no path is left: nothing has begun, and a program may go on without
+                self._unfinished -= 1
+                self._sends -= 1
+                raise
         return send
 
     def begin_receive(self, context: int, source: int, tag: int, data: memoryview) -> Receive:

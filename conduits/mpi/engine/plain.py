@@ -238,10 +238,10 @@ class EngineComm(PersistentCalls):
 
         Raises:
             MpiError: there is no room in it.
+            NetworkError: nothing gets there any more.
         """
         if dest != PROC_NULL:
-            kept = self.library.buffer.keep(readable(buf))
-            kept.begun(self.Isend(kept.data, dest, tag))
+            self.library.buffer.send(readable(buf), lambda data: self.Isend(data, dest, tag))
         return CompletedRequest()
 
     # -- receives --------------------------------------------------------------------------------------

@@ -302,6 +302,26 @@ def test_a_rank_that_sends_where_no_path_leads_says_so():
         MPI.run(main, ranks=2, library="sunmpi:fault=ni1.0@3ms+ni1.1@3ms")
 
 
+@pytest.mark.parametrize("call", ["Send", "Isend", "Ssend", "Bsend"])
+def test_a_job_whose_program_catches_that_no_path_is_left_ends(call):
+    async def main(comm):
+        if comm.rank == 0:
+            await comm.Send(b"x", 1)
+        else:
+            await comm.Recv(bytearray(1), 0)
+        await conduit.current().compute(5e-3)
+        if comm.rank == 0:
+            MPI.Attach_buffer(bytearray(1000))
+            with pytest.raises(conduit.NetworkError, match=r"no path from host 0 to host 1"):
+                await getattr(comm, call)(b"y", 1)
+            await MPI.Detach_buffer()
+        return comm.rank
+
+    result = MPI.run(main, ranks=2, ranks_per_host=1, library="sunmpi:fault=links@3ms")
+    assert result.values == [0, 1]
+    assert result.statistics[0]["mpi_sends"] == 1
+
+
 def test_options_that_cannot_be_are_refused():
     async def main(comm):
         pass
