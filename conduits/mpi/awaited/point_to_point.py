@@ -339,7 +339,12 @@ class PointToPoint(CommBase):
             if data is None:
                 process.copied(len(into))
                 data = memoryview(bytes(into))
-            return plain.Irecv(into, source, recvtag), plain.Isend(data, dest, sendtag)
+            receive = plain.Irecv(into, source, recvtag)
+            try:
+                return receive, plain.Isend(data, dest, sendtag)
+            except Exception:  # nothing gets there any more: no later message is to go to a call that has failed
+                receive.Cancel()
+                raise
 
         receive, send = await process.call(begin)
         process.has_sent(self, call, dest, sendtag)

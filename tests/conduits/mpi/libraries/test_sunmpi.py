@@ -322,6 +322,27 @@ def test_a_job_whose_program_catches_that_no_path_is_left_ends(call):
     assert result.statistics[0]["mpi_sends"] == 1
 
 
+def test_an_exchange_for_whose_send_no_path_is_left_leaves_no_receive_behind():
+    async def main(comm):
+        if comm.rank == 0:
+            await comm.Send(b"x", 1)
+        else:
+            await comm.Recv(bytearray(1), 0)
+        await conduit.current().compute(5e-3)
+        got = bytearray(1)
+        if comm.rank == 1:
+            await conduit.current().compute(5e-3)
+            await comm.Send(b"z", 0, 6)
+        else:
+            with pytest.raises(conduit.NetworkError, match=r"no path from host 0 to host 1"):
+                await comm.Sendrecv(b"y", 1, 5, bytearray(1), 1, 6)
+            await comm.Recv(got, 1, 6)
+        return bytes(got)
+
+    result = MPI.run(main, ranks=2, ranks_per_host=1, library="sunmpi:fault=links@3ms-9ms")
+    assert result.values[0] == b"z"
+
+
 def test_options_that_cannot_be_are_refused():
     async def main(comm):
         pass
