@@ -176,7 +176,10 @@ def _together(call: str, check: Callable[..., object]) -> Callable[[Together], T
             except trio.Cancelled:
                 t.runtime.x.give_up(call)
                 raise
-            except conduit.ConduitError:  # of the calls that this one makes, which tell what there is to tell
+            except conduit.ConduitError as error:
+                # The calls that this one makes tell what there is to tell; op's errors, or those for it, nobody does.
+                if any(isinstance(each, operators.UpcOperator) and each.failed is error for each in arguments):
+                    t.runtime.x.give_up(call, error)
                 raise
             except Exception as error:  # of the user's op
                 t.runtime.x.give_up(call, error)
