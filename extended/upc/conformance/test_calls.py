@@ -274,6 +274,11 @@ def test_collectives_on_bytes(case: Case, nbytes: int) -> None:
             dst.local = 0
             await t.all_permute(dst, src, given, n)
             assert np.array_equal(dst.local[:n], parts[me - 1][:n])
+        await t.all_permute(src, src, perm, size)
+        assert np.array_equal(src.local, parts[me - 1])
+        if n:
+            await t.all_permute(shared, src, shared, 4)
+            assert np.array_equal(shared.local.view("u1"), parts[(me - 2) % threads][:4])
         assert "thread" in await refused(lambda: t.all_broadcast(dst, (src, 0), size + 1))
         assert "permutation" in await refused(lambda: t.all_permute(dst, src, [0] * threads + [0], n))
 
