@@ -142,7 +142,7 @@ def _of_one_dimension(size: int, index: Any) -> Selection | None:
     if type(index) is slice:
         try:
             flat = np.arange(*index.indices(size), dtype=np.int64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):  # the last of a step that is wider than 64 bits
             return None
         return Selection(flat, flat.shape, False)
     if type(index) is np.ndarray and index.dtype.kind in "iu" and index.ndim:
