@@ -113,3 +113,24 @@ def test_a_buffer_to_be_filled_has_a_name_of_its_own(call):
         )
 
     conduit.run(main, ranks=1, conduit="loggp", segment=64)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda x, none: x.get_vector(0, none), "get_vector: pieces is a ndarray; give a list of (offset, nbytes)"),
+        (
+            lambda x, none: x.get_strided(0, 0, none, np.zeros(2, "u1")),
+            "get_strided: strides is a ndarray; give a tuple with the bytes between elements there, one number for "
+            "each of the array's 1 dimensions",
+        ),
+    ],
+)
+def test_an_array_of_no_dimensions_is_no_list(call, said):
+    async def main(ep):
+        x = await Extended.attach(ep)
+        with pytest.raises(conduit.BadRequest) as refused:
+            call(x, np.array(3))
+        return str(refused.value)
+
+    assert conduit.run(main, ranks=1, conduit="loggp").values == [said]
