@@ -306,3 +306,13 @@ def test_what_numpy_cannot_combine_is_told_with_the_dtype_once():
     with pytest.raises(conduit.BadRequest) as caught:
         upc.run(main, threads=1, conduit="loggp")
     assert str(caught.value).splitlines()[0].endswith(words.partition(": ")[2])
+
+
+@pytest.mark.parametrize("call", ["barrier", "notify", "wait"])
+def test_an_id_that_is_none_is_refused_at_the_call(call):
+    async def main(t):
+        with pytest.raises(conduit.BadRequest) as refused:
+            getattr(t, call)("x")  # not awaited
+        return str(refused.value)
+
+    assert run(main).values == [f"t.{call}: id='x' is a str; it must be an integer"] * 3
