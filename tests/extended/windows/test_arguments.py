@@ -242,3 +242,16 @@ def test_what_a_library_adds_is_charged(monkeypatch):
     )
     expected = {f"mpi_{name}" for name in accesses.split()} | {f"mpi_win_{name}" for name in calls.split()}
     assert set(asked) == expected
+
+
+def test_a_target_without_a_dtype_has_that_of_the_buffer():
+    async def main(ep):
+        win = await Win.Allocate(16, 8, comm=await Extended.attach(ep))
+        await win.Fence()
+        await win.Put(np.array([ep.rank + 5]), 1 - ep.rank, (1, 1, None))
+        await win.Fence()
+        found = np.frombuffer(win.tomemory(), "i8").tolist()
+        await win.Free()
+        return found
+
+    assert conduit.run(main, ranks=2, conduit="loggp").values == [[0, 6], [0, 5]]
