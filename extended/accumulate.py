@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from conduit import Endpoint, Token
+    from extended.arithmetic import NumberType
     from extended.events import Events, Operation
     from extended.native import NativeAtomics
     from extended.transfers import Send, Transfers
@@ -148,8 +149,17 @@ def checked(
 
 def _operands(call: str, kind: int, values: Any, count: int) -> Numbers:
     number = TYPES[kind]
-    given = np.asarray(values)
-    if given.dtype.kind in "fO" and not (number.floating or isinstance(values, np.ndarray)):
+    try:
+        given = np.asarray(values)
+    except OverflowError:  # an integer beyond all floats, among floats
+        given = np.asarray(values, object)
+    except ValueError:
+        raise conduit.BadRequest(
+            f"{call}: values has parts of different lengths; give one number for each offset, or one for all"
+        ) from None
+    if given.dtype.kind == "O" and number.floating:
+        given = _reals(call, number, given)
+    elif given.dtype.kind in "fO" and not (number.floating or isinstance(values, np.ndarray)):
         given = _integers(values, given)
     if given.dtype.kind not in ("iubf" if number.floating else "iub") and given.size:
         raise conduit.BadRequest(
@@ -163,6 +173,15 @@ def _operands(call: str, kind: int, values: Any, count: int) -> Numbers:
     with np.errstate(all="ignore"):
         operands: Numbers = np.full(count, given, given.dtype).astype(f"<{number.name}")
     return operands
+
+
+def _reals(call: str, number: NumberType, given: Numbers) -> Numbers:
+    """Return objects as floats of a type where they are real numbers, such as large integers; others as they are."""
+    try:
+        listed = [number.number(call, "values", each) for each in given.flat]
+    except conduit.BadRequest:
+        return given
+    return np.array(listed, np.float64).reshape(given.shape)
 
 
 def _integers(values: Any, given: Numbers) -> Numbers:

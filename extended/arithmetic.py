@@ -10,9 +10,9 @@ from __future__ import annotations
 import struct
 from abc import ABC, abstractmethod
 from enum import IntEnum
-from math import copysign, inf, isnan
+from math import copysign, inf, isfinite, isnan, nextafter
 from numbers import Real
-from operator import add, and_, mul, or_, sub, xor
+from operator import add, and_, index, mul, or_, sub, xor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,6 +58,17 @@ def _least(old: float, operand: float) -> float:
 def _greatest(old: float, operand: float) -> float:
     """Return the larger number, with the same care (IEEE 754-2019, maximum)."""
     return -_least(-old, -operand)
+
+
+def _odd(nearest: float, exact: Any) -> float:
+    """Return which of the two floats around a number has an odd last bit; it is rounded as the number itself would be.
+
+    Source: S. Boldo and G. Melquiond, Emulation of FMA and correctly rounded sums: proved algorithms using rounding to
+    odd (2008).
+    """
+    if struct.unpack("<q", struct.pack("<d", nearest))[0] & 1:
+        return nearest
+    return nextafter(nearest, inf if exact > nearest else -inf)
 
 
 class NumberType(ABC):
@@ -166,10 +177,14 @@ class FloatType(NumberType):
             raise conduit.BadRequest(
                 f"{call}: {name}={shown(value)} {is_a(value)}; it must be a real number, such as float({name})"
             )
+        exact: Any = value if isinstance(value, Real) else index(value)  # type: ignore[arg-type]
         try:
-            return self.rounded(float(value))  # type: ignore[arg-type]
+            wide = float(exact)
         except OverflowError:  # an integer or fraction beyond all floats
-            return inf if value > 0 else -inf  # type: ignore[operator]
+            return inf if exact > 0 else -inf
+        if self.size < 8 and isfinite(wide) and wide != exact:
+            wide = _odd(wide, exact)
+        return self.rounded(wide)
 
     def rounded(self, value: float) -> float:
         """Return the nearest float of this type; infinity beyond its largest."""

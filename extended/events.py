@@ -456,7 +456,7 @@ def check_handles(call: str, handles: object) -> list[Handle[Any]]:
     """
     if isinstance(handles, Handle):
         raise conduit.BadRequest(f"{call}: handles is a single handle; give a list, [handle], or `await` it")
-    if not isinstance(handles, Iterable):
+    if not isinstance(handles, Iterable) or getattr(handles, "shape", None) == ():  # the latter has no elements
         raise conduit.BadRequest(f"{call}: handles {is_a(handles)}; give a list of handles")
     found = list(handles)  # which the program may change before it awaits the call
     for position, handle in enumerate(found):

@@ -9,8 +9,8 @@ from operator import index
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import conduit
-from conduit.words import closest, in_spec, is_a, many, not_async, plain, to_be_named
-from extended import calls
+from conduit.words import closest, in_spec, is_a, many, not_async, to_be_named
+from extended import calls, checks
 from extended.collectives import signature
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_SHOWN = 200  # characters of a value in a message
 _MOST = 1 << 62  # no job has as many ranks
 _RANKS = ("ranks", "pes", "threads", "np", "n", "nranks", "n_ranks", "nprocs", "procs", "size")
 """What others call the number of ranks."""
@@ -127,11 +126,16 @@ def name_calls(call: str, names: Iterable[str]) -> None:
 
 def shown(value: object) -> str:
     """Return how messages show a value."""
-    try:
-        text = plain(value)
-    except Exception:
-        return f"a {type(value).__name__}"
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return checks.shown(value)
+
+
+def barrier_id(call: str, id: object) -> int | None:
+    """Return the id of a barrier as a number of 32 bits, None for one that agrees with all.
+
+    Raises:
+        conduit.BadRequest: no integer, or wider than 32 bits.
+    """
+    return checks.barrier_id(call, id)
 
 
 def is_one_of(value: object, constants: type[IntEnum]) -> bool:

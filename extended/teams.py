@@ -115,6 +115,7 @@ class Team(Collectives):
             "give_up",
             "meet",
             "model",
+            "refuse_between",
             "title_barriers",
         }
     )
@@ -419,9 +420,17 @@ class Team(Collectives):
             extended.BarrierMismatch: on all ranks, since they gave different ids.
         """
         self.check_usable(called)
+        self.refuse_between(called)
+        return self._meet(checks.barrier_id(called, id), called)
+
+    def refuse_between(self, called: str) -> None:
+        """Refuse a call of a layer above that has a barrier in it, where this rank has come to another one.
+
+        Raises:
+            conduit.BadRequest: this rank is in a barrier, or between notify and wait.
+        """
         if self._barrier.notified:
             self._barrier.refuse_another(called)
-        return self._meet(checks.barrier_id(called, id), called)
 
     async def _meet(self, name: int | None, called: str) -> None:
         if self._meetings is None:

@@ -55,7 +55,7 @@ def status(call: str, name: str, value: Any) -> int:
     """Return `value` as the exit status of a process."""
     code = integer(call, name, value)
     if not 0 <= code <= 255:
-        raise BadRequest(f"{call}: {name}={code} is no exit status; pass an int from 0 to 255, 0 for success")
+        raise BadRequest(f"{call}: {name}={shown(code)} is no exit status; pass an int from 0 to 255, 0 for success")
     return code
 
 

@@ -1,5 +1,6 @@
 """Many numbers of one rank changed by one call."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,30 @@ def test_integers_of_any_size_are_operands(case: Case, dtype: str) -> None:
     case.run(main, segment=64)
 
 
+@pytest.mark.rule("X116", "X93")
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_real_numbers_of_any_size_are_operands(case: Case, dtype: str) -> None:
+    """Also integers that numpy makes objects of, and fractions; each is rounded as by a call of its own."""
+    lists: tuple[list[Any], ...] = (
+        [2**70, 1], [Fraction(1, 3), 2.5], [10**400, 0.5], [-(10**400), 2**60 + 2**36 + 1], [Fraction(1, 7), 2**70 + 1],
+    )  # fmt: skip
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        d = x.atomic(dtype)
+        size, there = int(dtype[1]), (ep.rank + 1) % ep.size
+        for values in lists:
+            for number, value in enumerate(values):
+                await d.set(there, size * number, 0)
+                await d.set(there, size * (2 + number), value)
+            await d.accumulate(there, [0, size], values)
+            assert bytes(await x.get(there, 0, 2 * size)) == bytes(await x.get(there, 2 * size, 2 * size))
+        await d.accumulate(there, [0], -(2**70))
+        assert await d.get(there, 0) == -(2.0**70)
+
+    case.run(main, segment=64)
+
+
 @pytest.mark.rule("X116", "X99")
 def test_wrong_arguments_are_refused(case: Case) -> None:
     """Each at the call, naming the element."""
@@ -100,7 +125,8 @@ def test_wrong_arguments_are_refused(case: Case) -> None:
             (lambda: d.accumulate(0, [0], 1, op="nand"), "op='nand'"),
             (lambda: f.accumulate(0, [0], 1, op="xor"), "bitwise"), (lambda: d.accumulate(ep.size, [0], 1), "dest="),
             (lambda: d.accumulate(0, [1 << 40], 1), "offsets[0]"), (lambda: d.accumulate(0, 8, 1), "offsets"),
-            (lambda: f.accumulate_nb(0, [0], "x"), "values"),
+            (lambda: f.accumulate_nb(0, [0], "x"), "values"), (lambda: f.accumulate(0, [0], [None]), "dtype object"),
+            (lambda: d.accumulate(0, [0, 8], [1, [2]]), "values has parts of different lengths"),
         ):  # fmt: skip
             assert words in refusal(call)
 

@@ -107,8 +107,8 @@ class Waits(ShmemTransfers):
         for number in numbers:
             if not bounds.min <= number <= bounds.max:
                 raise conduit.BadRequest(
-                    f"{call}: {number} is compared with {name} of dtype {elements.dtype}, which cannot be that; give "
-                    f"{bounds.min} to {bounds.max}"
+                    f"{call}: {shown(number)} is compared with {name} of dtype {elements.dtype}, which cannot be that; "
+                    f"give {bounds.min} to {bounds.max}"
                 )
         counted = np.arange(elements.size)
         if status is not None:

@@ -79,6 +79,7 @@ class UpcAllocation:
                 is needed.
         """
         await self.runtime.fence()
+        self.runtime.x.refuse_between("t.all_alloc")  # its barrier would be refused, with the memory taken
         with trio.CancelScope(shield=True):  # the others are to come out of it together with this one
             array = await self._all_alloc(shape, dtype, block)
         return array

@@ -10,7 +10,7 @@ import numpy as np
 import trio
 
 import conduit
-from extended.front_ends import integer, public
+from extended.front_ends import integer, public, shown
 from extended.numpy_warnings import warn_at
 from extended.program_lines import program_line
 from extended.sealed import refuse_copy
@@ -705,13 +705,15 @@ def _among(shape: tuple[int, ...], mine: Indices, arguments: tuple[Any, ...]) ->
         wanted = range(*arguments)
     except (TypeError, ValueError) as error:
         raise conduit.BadRequest(f"a.forall: {error}; give start, stop and step as `range` takes them") from None
-    for end in (wanted[0], wanted[-1]) if wanted else ():
+    if not wanted:
+        return mine[:0]
+    for end in (wanted[0], wanted[-1]):
         if not 0 <= end < shape[0]:
             raise WrongIndex(
-                f"a.forall: {wanted} has index {end}, but the array takes 0 to {shape[0] - 1}; give a range inside"
+                f"a.forall: {shown(wanted)} has index {shown(end)}, but the array takes 0 to {shape[0] - 1}; "
+                "give a range inside"
             )
     ascending = wanted if wanted.step > 0 else wanted[::-1]
-    found: Indices = mine[
-        (mine >= ascending.start) & (mine < ascending.stop) & ((mine - ascending.start) % ascending.step == 0)
-    ]
+    first, step = ascending[0], min(ascending.step, shape[0])  # numpy takes no step that is wider than 64 bits
+    found: Indices = mine[(mine >= first) & (mine <= ascending[-1]) & ((mine - first) % step == 0)]
     return found if wanted.step > 0 else found[::-1]

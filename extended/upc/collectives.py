@@ -176,7 +176,10 @@ def _together(call: str, check: Callable[..., object]) -> Callable[[Together], T
             except trio.Cancelled:
                 t.runtime.x.give_up(call)
                 raise
-            except conduit.ConduitError:  # of the calls that this one makes, which tell what there is to tell
+            except conduit.ConduitError as error:
+                # The calls that this one makes tell what there is to tell; op's errors, or those for it, nobody does.
+                if any(isinstance(each, operators.UpcOperator) and each.failed is error for each in arguments):
+                    t.runtime.x.give_up(call, error)
                 raise
             except Exception as error:  # of the user's op
                 t.runtime.x.give_up(call, error)
@@ -303,10 +306,13 @@ class UpcCollectives:
         Raises:
             conduit.BadRequest: a wrong argument, no permutation, or a part that is too short.
         """
-        me = self.runtime.ep.rank
+        me, mine, over = self.runtime.ep.rank, self._own(src, nbytes), dst is src or dst is perm
         if isinstance(perm, SharedArray):
             perm = _permutation(await perm.to_numpy(), self.runtime.ep.size)
-        await self.runtime.x.put(perm[me], dst.memory.offset, self._own(src, nbytes))
+        if over:  # puts of other threads may come before this one has read what they are put over
+            mine = mine.copy()
+            await self.runtime.x.meet(END, "t.all_permute")
+        await self.runtime.x.put(perm[me], dst.memory.offset, mine)
 
     @_together("t.all_reduce", _for_all_reduce)
     async def all_reduce(self, dst: Any, src: Any, op: Any = "sum") -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 import conduit
 from extended.dtypes import dtype_text, read_dtype
+from extended.front_ends import shown
 from extended.upc.layout import Layout
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ KEY = 128
 """Bytes of a key."""
 
 _MARK = b"upc1"
+_SHOWN = 80  # characters of what is no key
 _DIGITS = 50
 """Room for a key's three numbers that are of its array alone."""
 
@@ -99,9 +101,9 @@ class Description:
             id, offset, shape, dtype, block, first = literal_eval(data[len(_MARK) :].decode().lstrip())
             return cls(id, offset, shape, _dtype_of(dtype), block, first)
         except (TypeError, ValueError, SyntaxError):
-            shown = repr(key)[:80]
+            text = shown(key)[:_SHOWN]
             raise conduit.BadRequest(
-                f"t.array: key={shown} is no key of an array; give the bytes of a.key, all of them"
+                f"t.array: key={text} is no key of an array; give the bytes of a.key, all of them"
             ) from None
 
     def at(self, offset: int) -> Self:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import trio
 
-from extended.front_ends import public
+from extended.front_ends import public, shown
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -81,4 +81,4 @@ class SharedLock:
                 await self._lock.release()
 
     def __repr__(self) -> str:
-        return f"<SharedLock {self.name!r}>"
+        return f"<SharedLock {shown(self.name)}>"

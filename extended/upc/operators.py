@@ -33,12 +33,14 @@ class UpcOperator:
 
     Attributes:
         any_order: whether operands may be combined in any order.
+        failed: what ended it: raised by the function, or for what it has made; None where nothing did.
     """
 
     def __init__(self, function: Callable[[Values, Values], Any], dtype: np.dtype[Any]) -> None:
         self._function = function
         self._dtype = dtype
         self.any_order = isinstance(function, np.ufunc)
+        self.failed: Exception | None = None
 
     @property
     def name(self) -> str:
@@ -54,6 +56,13 @@ class UpcOperator:
         Raises:
             conduit.BadRequest: the function gives something else.
         """
+        try:
+            return self._combined(first, second)
+        except Exception as error:
+            self.failed = error
+            raise
+
+    def _combined(self, first: Values, second: Values) -> Values:
         with np.errstate(all="ignore"):
             found = np.asarray(self._function(first, second))
         if found.shape != first.shape:

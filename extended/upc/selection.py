@@ -13,6 +13,7 @@ import attrs
 import numpy as np
 
 from conduit.words import is_a, many
+from extended.front_ends import shown
 from extended.upc.errors import WrongIndex
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def _of_one_dimension(size: int, index: Any) -> Selection | None:
     if type(index) is slice:
         try:
             flat = np.arange(*index.indices(size), dtype=np.int64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):  # the last of a step that is wider than 64 bits
             return None
         return Selection(flat, flat.shape, False)
     if type(index) is np.ndarray and index.dtype.kind in "iu" and index.ndim:
@@ -191,8 +192,8 @@ def _outside(name: str, shape: tuple[int, ...], index: Any, axis: int, each: int
     size = shape[axis]
     allowed = f"{-size} to {size - 1}" if size else "nothing, for it is empty"
     return WrongIndex(
-        f"{name}[{_shown(index)}]: index {each} is out of range for axis {axis} of an array of shape {shape}, which "
-        f"takes {allowed}"
+        f"{name}[{_shown(index)}]: index {_shown(each)} is out of range for axis {axis} of an array of shape {shape}, "
+        f"which takes {allowed}"
     )
 
 
@@ -205,6 +206,8 @@ def _shown(index: Any) -> str:
         return ":".join(ends if ends[2] else ends[:2])
     if index is ...:
         return "..."
+    if isinstance(index, int):
+        return shown(index)
     try:
         text = repr(index)
     except Exception:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import conduit
 from extended import BarrierMismatch, Extended
 from extended.dropped import refuse_dropped
-from extended.front_ends import integer, public
+from extended.front_ends import barrier_id, integer, public
 from extended.of_others import OPERATIONS
 from extended.sealed import Sealed
 from extended.upc import arguments
@@ -21,7 +21,7 @@ from extended.upc.reads import Read
 from extended.upc.runtime import Runtime
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 WRITE_BUFFER = 65536
 """Bytes of the write buffer unless told otherwise."""
@@ -50,6 +50,13 @@ def _in_own_words(error: conduit.ConduitError) -> conduit.ConduitError:
     for theirs, own in _WORDS.items():
         text = text.replace(theirs, own)
     return type(error)(text)
+
+
+def _for_barrier(call: str) -> Callable[..., None]:
+    def check(t: Thread, id: Any = None) -> None:
+        barrier_id(call, id)
+
+    return check
 
 
 class Thread(Sealed, UpcAllocation, Bytes, UpcCollectives):
@@ -174,7 +181,7 @@ class Thread(Sealed, UpcAllocation, Bytes, UpcCollectives):
         """Complete all writes of this thread before what follows."""
         await self.runtime.fence()
 
-    @public("t")
+    @public("t", _for_barrier("t.barrier"))
     async def barrier(self, id: int | None = None) -> None:
         """Wait until all threads are here, their writes complete.
 
@@ -191,14 +198,14 @@ class Thread(Sealed, UpcAllocation, Bytes, UpcCollectives):
         except (conduit.BadRequest, BarrierMismatch) as error:
             raise _in_own_words(error) from None
 
-    @public("t")
+    @public("t", _for_barrier("t.notify"))
     async def notify(self, id: int | None = None) -> None:
         """Say that this thread has come to a barrier, its writes complete, and go on; the first half of a barrier."""
         await self.runtime.fence()
         with _own_words():
             await self.extended.barrier_notify(id, called="t.wait")
 
-    @public("t")
+    @public("t", _for_barrier("t.wait"))
     async def wait(self, id: int | None = None) -> None:
         """Wait until all threads have notified; the second half of a barrier."""
         self.runtime.watch.synchronised()

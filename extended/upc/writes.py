@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+import conduit
 from conduit.words import many
 from extended.left_behind import LeftBehind
 from extended.program_lines import program_line
@@ -92,7 +93,7 @@ class Writes:
             await self._ep.poll()
             return
         for each in chosen:
-            each.check_alive("the write buffer", f"with {each.pending.nbytes} bytes written by `a[i] = v` and not sent")
+            self._check_alive(each)
         self._sending = True
         try:
             await self._send(chosen)
@@ -105,6 +106,20 @@ class Writes:
         finally:
             self._sending = False
             self._recount(chosen)
+
+    def _check_alive(self, array: Buffered) -> None:
+        """Refuse to send what was written to an array that is freed: once, so that other writes are not lost with it.
+
+        Raises:
+            conduit.BadRequest: it was.
+        """
+        what = f"with {array.pending.nbytes} bytes written by `a[i] = v` and not sent"
+        try:
+            array.check_alive("the write buffer", what)
+        except conduit.BadRequest:
+            self._arrays.pop(array, None)
+            self._recount(())
+            raise
 
     async def _send(self, arrays: Iterable[Buffered]) -> None:
         await self.left.complete()  # transfers that a cancelled task began may be on their way with older values
@@ -133,7 +148,3 @@ class Writes:
                 f"`a[i] = v` sends nothing before its thread comes to a fence: where another thread waits for what "
                 f"{file}:{line} writes, write `await t.fence()` after it"
             )
-
-    def forget(self, array: Buffered) -> None:
-        """Drop the entries of an array whose memory is freed."""
-        self._arrays.pop(array, None)

@@ -114,7 +114,8 @@ def strides(call: str, given: Any, name: str, array: npt.NDArray[Any]) -> tuple[
 
 
 def _iterable(given: object) -> bool:
-    return hasattr(given, "__iter__") and not isinstance(given, str | bytes)
+    # An array of no dimensions has the method, and it raises.
+    return hasattr(given, "__iter__") and not isinstance(given, str | bytes) and getattr(given, "shape", None) != ()
 
 
 def _wide(values: list[int]) -> Wide:

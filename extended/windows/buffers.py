@@ -164,7 +164,7 @@ def target(call: str, spec: Any, given: Array) -> Target:
             count = integer(
                 call, "target", said[1], 0, MOST, f"a number of elements, 0 or more; a target is {_TARGETS}"
             )
-        if len(said) > 2:
+        if len(said) > 2 and said[2] is not None:  # which numpy takes for f8
             dtype = dtype_of(call, "target", said[2])
     made = Target(disp, count, dtype)
     if made.nbytes != given.nbytes:

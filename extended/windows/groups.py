@@ -99,7 +99,8 @@ def members(call: str, group: Any, size: int) -> tuple[int, ...]:
 
 
 def _distinct(call: str, name: str, ranks: Any, size: int, whose: str) -> list[int]:
-    if not isinstance(ranks, Iterable) or isinstance(ranks, str | bytes):
+    # An array of no dimensions says that it is one, and is not.
+    if not isinstance(ranks, Iterable) or isinstance(ranks, str | bytes) or getattr(ranks, "shape", None) == ():
         raise conduit.BadRequest(
             f"{call}: {name}={shown(ranks)} {is_a(ranks)}; give win.Get_group(), what its Incl and Excl "
             "return, or a list of ranks"

@@ -1,8 +1,10 @@
 """The numbers of atomic operations against numpy: operations, rounding, words; the search for an order of them."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -73,7 +75,37 @@ def test_an_integer_of_any_size_is_taken_modulo_two_to_the_bits(data, dtype):
 def test_a_float_is_rounded_to_the_nearest_of_its_type(value):
     with np.errstate(all="ignore"):
         for dtype in ("f4", "f8"):
-            assert _same(_kind(dtype).number("call", "v", value), float(np.array(float(value)).astype(dtype)))
+            assert _same(_kind(dtype).number("call", "v", value), _nearest(value, dtype))
+
+
+def _nearest(value, dtype):
+    near = np.array(float(value)).astype(dtype)[()]
+    around = [near, *(np.nextafter(near, near.dtype.type(end)) for end in (-np.inf, np.inf))]
+    if not np.isfinite(around).all():
+        return float(near)
+    exact = Fraction(value)
+    return float(min(around, key=lambda one: (abs(Fraction(float(one)) - exact), one.tobytes()[0] & 1)))
+
+
+@pytest.mark.parametrize(
+    ("value", "nearest"),
+    [
+        (2**60 + 2**36, 2.0**60),  # half way between two, of which this one is even
+        (2**60 + 2**36 + 1, 2.0**60 + 2.0**37),  # above it, by less than 64 bits show
+        (-(2**60) - 2**36 - 1, -(2.0**60) - 2.0**37),
+        (2**60 + 3 * 2**36 - 1, 2.0**60 + 2.0**37),  # below the next one
+        (2**60 + 3 * 2**36, 2.0**60 + 2.0**38),
+        (1 + Fraction(1, 2**24) + Fraction(1, 2**80), 1 + 2.0**-23),
+        (1 + Fraction(3, 2**24) - Fraction(1, 2**80), 1 + 2.0**-23),
+        (Fraction(1, 2**150), 0.0),  # half of the smallest
+        (Fraction(1, 2**150) + Fraction(1, 2**250), 2.0**-149),
+        (2**128 - 2**103 - 1, 2.0**128 - 2.0**104),
+        (2**128 - 2**103, np.inf),
+    ],
+)
+def test_a_number_is_rounded_once_to_32_bits(value, nearest):
+    assert _same(_kind("f4").number("call", "v", value), nearest)
+    assert _same(_kind("f4").number("call", "v", -value), -nearest)
 
 
 @given(data=st.data(), dtype=st.sampled_from([kind.name for kind in TYPES]), count=st.integers(0, 2))

@@ -112,3 +112,14 @@ def test_what_began_beside_a_cancelled_operation_is_warned_of(before):
     said = rf"implicit puts, the first by put_nbi at {__file__}:{first}, never waited for"
     with pytest.warns(conduit.ConduitWarning, match=said):
         conduit.run(main, ranks=2)
+
+
+@pytest.mark.parametrize("call", ["wait_all", "wait_some"])
+def test_an_array_of_no_dimensions_is_no_list_of_handles(call):
+    async def main(ep):
+        x = await Extended.attach(ep)
+        await getattr(x, call)(np.array(3))
+
+    said = f"{call}: handles is a ndarray; give a list of handles"
+    with pytest.raises(conduit.BadRequest, match=rf"^{re.escape(said)}\n"):
+        conduit.run(main, ranks=1, conduit="loggp")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import conduit
-from extended import Extended
+from extended import Extended, shmem, upc
 
 HUGE = 10**5000  # Python refuses to write more than 4300 digits
 
@@ -113,3 +113,73 @@ def test_a_buffer_to_be_filled_has_a_name_of_its_own(call):
         )
 
     conduit.run(main, ranks=1, conduit="loggp", segment=64)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda x, none: x.get_vector(0, none), "get_vector: pieces is a ndarray; give a list of (offset, nbytes)"),
+        (
+            lambda x, none: x.get_strided(0, 0, none, np.zeros(2, "u1")),
+            "get_strided: strides is a ndarray; give a tuple with the bytes between elements there, one number for "
+            "each of the array's 1 dimensions",
+        ),
+    ],
+)
+def test_an_array_of_no_dimensions_is_no_list(call, said):
+    async def main(ep):
+        x = await Extended.attach(ep)
+        with pytest.raises(conduit.BadRequest) as refused:
+            call(x, np.array(3))
+        return str(refused.value)
+
+    assert conduit.run(main, ranks=1, conduit="loggp").values == [said]
+
+
+OF_THREADS = {
+    "index": lambda t, a: a[HUGE],
+    "one of several indices": lambda t, a: a[HUGE, 0],
+    "element to write": lambda t, a: a.write(HUGE, 0),
+    "value": lambda t, a: a.write(0, HUGE),
+    "element": lambda t, a: a.threadof(HUGE),
+    "range": lambda t, a: a.forall(HUGE),
+    "operand": lambda t, a: a.fetch_add(0, HUGE),
+    "shape": lambda t, a: t.all_alloc(HUGE),
+    "key": lambda t, a: t.array(HUGE),
+    "number of bytes": lambda t, a: t.memget((a, 0), HUGE),
+    "place": lambda t, a: t.memget((a, HUGE), 1),
+    "thread": lambda t, a: a.gather_to(HUGE),
+    "id": lambda t, a: t.barrier(HUGE),
+}
+
+
+@pytest.mark.parametrize("name", OF_THREADS)
+def test_programs_of_threads_are_told_of_huge_integers(name):
+    async def main(t):
+        a = await t.all_alloc(4, dtype="i8")
+        with pytest.raises(conduit.BadRequest, match=r"\A(t|a)[\w.]*[:\[].*an int of 16610 bits"):
+            OF_THREADS[name](t, a)
+        return repr(t.lock(HUGE))
+
+    assert upc.run(main, threads=1, conduit="loggp").values == ["<SharedLock an int of 16610 bits>"]
+
+
+def test_a_wait_of_shmem_for_a_huge_integer_is_refused():
+    async def main(pe):
+        a = await pe.zeros(2, "i8")
+        with pytest.raises(
+            conduit.BadRequest, match=r"\Ape\.wait_until: an int of 16610 bits is compared with ivar of "
+        ):
+            pe.wait_until(a[:1], "==", HUGE)
+
+    shmem.run(main, pes=1, conduit="loggp")
+
+
+def test_a_huge_status_is_none():
+    async def main(ep):
+        ep.exit(HUGE)
+
+    with pytest.raises(
+        conduit.BadRequest, match=r"\Aep\.exit: code=an int of 16610 bits is no exit status; pass an int "
+    ):
+        conduit.run(main, ranks=1, conduit="loggp")

@@ -119,6 +119,12 @@ def test_wrong_indices_are_refused_where_they_stand(case: Case) -> None:
         assert "axis 1" in await refused(lambda: b[0, 4], IndexError)
         assert "4 elements of shape (4,)" in await refused(lambda: b.fetch_add(0, 1), IndexError)
         assert "inside" in await refused(lambda: a.forall(0, 11), IndexError)
+        for wide in (slice(3, None, 2**70), slice(3, None, -(2**70))):  # numpy takes these too
+            assert (await a[wide]).tolist() == np.arange(10)[wide].tolist()
+        assert list(a.forall(2**70, 0)) == []
+        for wanted in (range(3, 10, 2**70), range(3, -1, -(2**70)), range(3, 2**70, 2**80)):
+            mine = list(a.forall(wanted.start, wanted.stop, wanted.step))
+            assert mine == [3] * (a.threadof(3) == t.MYTHREAD)
 
     play(case, main)
 

@@ -206,6 +206,23 @@ def test_threads_that_allocate_different_arrays_find_out(case: Case) -> None:
     play(case.at_least(2), main)
 
 
+@pytest.mark.rule("U16", "U21")
+def test_an_allocation_between_notify_and_wait_takes_no_memory(case: Case) -> None:
+    """There is a barrier in it; after the wait it is made."""
+
+    async def main(t: upc.Thread) -> None:
+        low = t.extended.heap_low
+        await t.notify()
+        assert await refused(lambda: t.all_alloc(1000)) == (
+            "t.all_alloc: this thread has notified the barrier and not yet waited for it; call t.wait first"
+        )
+        await t.wait()
+        assert t.extended.heap_low == low
+        await t.all_alloc(1000)
+
+    play(case, main)
+
+
 @pytest.mark.rule("U23")
 @pytest.mark.crowds
 def test_bytes_from_a_place_on(case: Case) -> None:
@@ -274,6 +291,11 @@ def test_collectives_on_bytes(case: Case, nbytes: int) -> None:
             dst.local = 0
             await t.all_permute(dst, src, given, n)
             assert np.array_equal(dst.local[:n], parts[me - 1][:n])
+        await t.all_permute(src, src, perm, size)
+        assert np.array_equal(src.local, parts[me - 1])
+        if n:
+            await t.all_permute(shared, src, shared, 4)
+            assert np.array_equal(shared.local.view("u1"), parts[(me - 2) % threads][:4])
         assert "thread" in await refused(lambda: t.all_broadcast(dst, (src, 0), size + 1))
         assert "permutation" in await refused(lambda: t.all_permute(dst, src, [0] * threads + [0], n))
 

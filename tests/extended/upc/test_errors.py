@@ -306,3 +306,37 @@ def test_what_numpy_cannot_combine_is_told_with_the_dtype_once():
     with pytest.raises(conduit.BadRequest) as caught:
         upc.run(main, threads=1, conduit="loggp")
     assert str(caught.value).splitlines()[0].endswith(words.partition(": ")[2])
+
+
+@pytest.mark.parametrize("call", ["barrier", "notify", "wait"])
+def test_an_id_that_is_none_is_refused_at_the_call(call):
+    async def main(t):
+        with pytest.raises(conduit.BadRequest) as refused:
+            getattr(t, call)("x")  # not awaited
+        return str(refused.value)
+
+    assert run(main).values == [f"t.{call}: id='x' is a str; it must be an integer"] * 3
+
+
+def test_writes_to_an_array_that_another_thread_has_freed_are_told_once():
+    """Those to other arrays arrive: the thread that catches it can go on."""
+
+    async def main(t):
+        a, b = [await t.all_alloc(6, dtype="i8") for _ in range(2)]
+        told = ""
+        if t.MYTHREAD == 0:
+            a[5], b[5] = 5, 7
+            await t.ep.block_until(lambda: bool(t.runtime.freed), what="the end of the array")
+            with pytest.raises(conduit.BadRequest) as refused:
+                await t.fence()
+            told = str(refused.value)
+        if t.MYTHREAD == 1:
+            await t.free(a)
+        await t.barrier()
+        return told, int(await b[5])
+
+    told = (
+        "the write buffer: the array of shape (6,) and dtype int64 with 8 bytes written by `a[i] = v` and not sent was "
+        "freed by t.free of thread 1; use arrays before they are freed, and free them after a barrier"
+    )
+    assert run(main).values == [(told, 7), ("", 7), ("", 7)]

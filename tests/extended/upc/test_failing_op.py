@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+import conduit
 from extended import upc
 
 CALLS = {
@@ -52,3 +53,39 @@ def test_an_op_that_raises_on_all_threads_is_told_once():
 
     with pytest.raises(TypeError, match="unsupported operand"):
         upc.run(main, threads=3, conduit="loggp")
+
+
+def refusing(one, other):
+    raise conduit.BadRequest("mine")
+
+
+@pytest.mark.parametrize(
+    ("op", "why"),
+    [
+        (refusing, "mine"),
+        (
+            lambda one, other: np.zeros(99),
+            "op: the function made shape (99,) of two arrays of shape (1, 1); it combines them element by element",
+        ),
+    ],
+)
+@pytest.mark.parametrize("call", CALLS)
+def test_an_op_that_is_refused_on_one_thread_is_told_to_all(call, op, why):
+    """Thread 1 has one element, and nothing to combine: it waits for thread 0."""
+
+    async def main(t):
+        a, b = [await t.all_alloc(3, dtype="i8", block=2) for _ in range(2)]
+        said = []
+        for make in (lambda: CALLS[call](t, a, b, op), t.barrier):
+            with pytest.raises(conduit.ConduitError) as refused:
+                await make()
+            said.append(f"{refused.type.__name__}: {refused.value}")
+        return said
+
+    told = f"this team is broken: {call} raised BadRequest: {why}, on thread 0 of the job, and the threads no longer "
+    told += "agree on what comes next; let op raise nothing"
+    waits = call if call == "t.all_reduce" else f"{call}((1,), int64)"
+    assert upc.run(main, threads=2, conduit="loggp").values == [
+        [f"BadRequest: {why}", f"BadRequest: t.barrier: {told}"],
+        [f"ConduitError: {waits}: {told}", f"BadRequest: t.barrier: {told}"],
+    ]

@@ -96,6 +96,8 @@ ARGUMENTS = [
     ("Fence(1)", r"win\.Fence: assertion=<MODE\.NOCHECK: 1> is not for this call; give 0, or of MODE_NOSTORE"),
     ("Fence(99)", r"win\.Fence: assertion=99 is not possible; give 0, or of MODE_NOSTORE \| MODE_NOPUT"),
     ("Start(3)", r"win\.Start: group=3 is an int; give win\.Get_group\(\), what its Incl and Excl return, or a list"),
+    ("Start(np.array(1))", r"group=array\(1\) is a ndarray; give win\.Get_group\(\), what its Incl and Excl return,"),
+    ("Get_group().Excl(np.array(0))", r"Group\.Excl: ranks=array\(0\) is a ndarray; give win\.Get_group\(\), what its"),
     ("Start([0, 0])", r"win\.Start: group=\[0, 0\] names a rank twice; name each once"),
     ("Post([2])", r"win\.Post: group=2 is not possible; give ranks of the window, 0 to 1"),
     ("Lock(0, 3)", r"win\.Lock: lock_type=3 is not known; give LOCK_EXCLUSIVE or LOCK_SHARED"),
@@ -240,3 +242,16 @@ def test_what_a_library_adds_is_charged(monkeypatch):
     )
     expected = {f"mpi_{name}" for name in accesses.split()} | {f"mpi_win_{name}" for name in calls.split()}
     assert set(asked) == expected
+
+
+def test_a_target_without_a_dtype_has_that_of_the_buffer():
+    async def main(ep):
+        win = await Win.Allocate(16, 8, comm=await Extended.attach(ep))
+        await win.Fence()
+        await win.Put(np.array([ep.rank + 5]), 1 - ep.rank, (1, 1, None))
+        await win.Fence()
+        found = np.frombuffer(win.tomemory(), "i8").tolist()
+        await win.Free()
+        return found
+
+    assert conduit.run(main, ranks=2, conduit="loggp").values == [[0, 6], [0, 5]]
