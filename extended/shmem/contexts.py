@@ -50,7 +50,7 @@ class OperationStream:
 
     @property
     def over(self) -> bool:
-        """Whether it was ended, and all that was begun on it is complete, as it is not where that was cancelled."""
+        """Whether it was ended, and all that was begun on it is complete, as it is not while its end waits for that."""
         return self.ended and not (self._puts or self._gets or self.left.some)
 
     def put(self, handle: Handle[Any], dest: int) -> None:

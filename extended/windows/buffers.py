@@ -105,10 +105,19 @@ def _parts(call: str, name: str, spec: Any) -> tuple[Any, Any, Any]:
     raise conduit.BadRequest(f"{call}: {name} is a list of {len(spec)}; give {_FORMS}")
 
 
+def array_of(data: Any) -> Array:
+    """Return what offers a buffer as a plain array: of a numpy.matrix every view has two dimensions.
+
+    Raises:
+        TypeError, ValueError, BufferError: it offers none.
+    """
+    return np.asarray(data if isinstance(data, np.ndarray) else memoryview(data))
+
+
 def _flat(call: str, name: str, data: Any, *, writable: bool) -> Array:
     """Return all elements of what offers a buffer, in the order of memory."""
-    try:  # of a matrix every view has two dimensions: not so of the array that it is
-        array = np.asarray(data if isinstance(data, np.ndarray) else memoryview(data))
+    try:
+        array = array_of(data)
     except (TypeError, ValueError, BufferError):
         raise conduit.BadRequest(
             f"{call}: {name}={shown(data)} {is_a(data)}, which is no buffer; give {_FORMS}"

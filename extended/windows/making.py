@@ -12,7 +12,7 @@ import conduit
 from conduit.words import is_a
 from extended import Extended, Team
 from extended.front_ends import integer, name_calls, shown
-from extended.windows.buffers import MOST, dtype_of
+from extended.windows.buffers import MOST, array_of, dtype_of
 from extended.windows.locks import WORDS
 from extended.windows.service import attached
 
@@ -152,8 +152,8 @@ def wanted(call: str, nbytes: Any, array: Any, disp_unit: Any, comm: Any, checks
 
 def _memory(call: str, array: Any) -> npt.NDArray[np.uint8]:
     """Return the bytes of the memory that a window is made of."""
-    try:  # of a matrix every view has two dimensions: not so of the array that it is
-        given = np.asarray(array if isinstance(array, np.ndarray) else memoryview(array))
+    try:
+        given = array_of(array)
     except (TypeError, ValueError, BufferError):
         raise conduit.BadRequest(
             f"{call}: array={shown(array)} {is_a(array)}; give a numpy array or another buffer"

@@ -94,13 +94,8 @@ def source_of(tag: int) -> int:
     return tag & 0xFFFF
 
 
-def local_of(tag: int) -> int:
-    """Return which rank of the target host a packet is for."""
-    return tag >> 16 & 31
-
-
 def local_in(packet: bytes) -> int:
-    """Return which rank of the target host a packet is for, as `local_of` does of its header word."""
+    """Return which rank of the target host a packet is for, by its header, the tag included."""
     return packet[6] & 31
 
 

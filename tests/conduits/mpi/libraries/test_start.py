@@ -389,7 +389,8 @@ def test_a_header_says_what_was_put_into_it():
     assert wire.unpack(header.pack()) == header
     assert len(header.pack()) == HEADER == 28
     tag = wire.tag(65535, 31)
-    assert (wire.source_of(tag), wire.local_of(tag)) == (65535, 31)
+    packet = bytes(4) + tag.to_bytes(4, "little")
+    assert (wire.source_of(tag), wire.local_in(packet)) == (65535, 31)
     assert not tag & (wire.FIRST | wire.ASK)
     assert wire.asked(wire.ask(7, 16 * MIB)) == (7, 16 * MIB)
 
