@@ -1,4 +1,4 @@
-"""The frames of what a task awaits, and which task was made before which."""
+"""The frames of what a task awaits."""
 
 from __future__ import annotations
 
@@ -39,12 +39,6 @@ def awaited_frames(task: Awaiting) -> Iterator[tuple[FrameType, int]]:
         if frame is not None:  # as it is of a task that has finished
             yield frame, frame.f_lineno
         awaited = getattr(awaited, names[1])
-
-
-def creation(task: Awaiting) -> int:
-    """Return a number that grows from task to task; 0 where Trio keeps none, which tells nobody of it."""
-    number: int = getattr(task, "_counter", 0)
-    return number
 
 
 def _of(awaited: object) -> tuple[str, str] | None:

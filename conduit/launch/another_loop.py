@@ -14,10 +14,10 @@ from conduit.core.handlers import WAITS
 from conduit.core.steps import steps_of
 from conduit.launch.misused_arguments import apart
 from conduit.launch.reports.folders import is_of_project, is_own
+from conduit.trio_private import FROM_THREAD, TO_THREAD
 
 NO_TASK = "no task of this job makes this call"
 """What an error of Python's says then that would name a part of this package."""
-_TO_THREAD, _FROM_THREAD = "to_thread_run_sync", ("from_thread_run", "from_thread_run_sync")
 
 
 def of_asyncio(file: str) -> bool:
@@ -34,7 +34,7 @@ def in_another_run(error: BaseException) -> bool:
     if begun or _in_thread(error, trio.run.__code__):
         return is_of_project(steps[-1].f_code.co_filename)
     # Or that one's calls have woken the task that waits for its thread.
-    woken = any(frame.f_code.co_name == _TO_THREAD for frame in steps)
+    woken = any(frame.f_code.co_name == TO_THREAD for frame in steps)
     return woken and str(error) == "'NoneType' object has no attribute 'unwrap'"
 
 
@@ -45,7 +45,7 @@ def in_asyncio(error: BaseException) -> bool:
     codes = [step.tb_frame.f_code for step in steps_of(error)]
     begun = [at for at, code in enumerate(codes) if of_asyncio(code.co_filename)]
     inside = codes[begun[-1] + 1 :] if begun else []
-    other = any(code.co_name in _FROM_THREAD or code is trio.run.__code__ for code in inside)  # a job begun there, too
+    other = any(code.co_name in FROM_THREAD or code is trio.run.__code__ for code in inside)  # a job begun there, too
     return bool(inside) and is_own(inside[-1].co_filename) and not other
 
 
@@ -59,14 +59,14 @@ def is_elsewhere(error: BaseException) -> bool:
 def _in_thread(error: BaseException, begins: CodeType) -> bool:
     """Say whether an error came through a function in a thread that Trio has begun."""
     codes = [step.tb_frame.f_code for step in steps_of(error)]
-    threads = [at for at, code in enumerate(codes) if code.co_name == _TO_THREAD]
+    threads = [at for at, code in enumerate(codes) if code.co_name == TO_THREAD]
     return bool(threads) and begins in codes[threads[0] :]
 
 
 def made_in_thread(error: BaseException) -> str:
     """Say what a plain function that a thread runs writes in the place of `asyncio.run(call)`, "" for others."""
     steps = steps_of(error)
-    if not any(step.tb_frame.f_code.co_name == _TO_THREAD for step in steps):
+    if not any(step.tb_frame.f_code.co_name == TO_THREAD for step in steps):
         return ""
     for step, inner in pairwise(steps):
         code = step.tb_frame.f_code

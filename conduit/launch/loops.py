@@ -13,13 +13,13 @@ from conduit.core.handlers import WAITS
 from conduit.core.steps import steps_of
 from conduit.launch.polls import polls_of
 from conduit.launch.reports.folders import is_library, is_made, is_own
+from conduit.trio_private import PACKAGE
 
 _IN_A_LOOP = "the loop at {}:{} has no `await`, and without one no handler runs: write `{}` in it, or `{}` in its place"
 _IN_A_HANDLER = (
     "the loop at {}:{} is in {}, which cannot wait: let that return, and main wait for what is still missing"
 )
 _ELSEWHERE = "code of a rank's own runs no handlers: where it takes long, write `{}` in it now and then"
-_TRIO = "trio._core"
 _WAITS = ast.Await | ast.AsyncFor | ast.AsyncWith
 
 
@@ -45,7 +45,7 @@ def _is_asked(frame: FrameType) -> bool:
 def _is_in_trio(frame: FrameType) -> bool:
     """Say whether Trio runs what a frame is of; else it may have called `conduit.run`."""
     step: FrameType | None = frame
-    while step is not None and step.f_globals.get("__package__") != _TRIO:
+    while step is not None and step.f_globals.get("__package__") != PACKAGE:
         step = step.f_back
     return step is not None
 

@@ -12,7 +12,8 @@ import trio
 from conduit.core.calls import begun_at
 from conduit.core.started import STARTED, Where
 from conduit.core.steps import steps_of
-from conduit.frames import awaited_frames, creation
+from conduit.frames import awaited_frames
+from conduit.trio_private import LEAVES_NURSERY, TO_THREAD, creation
 
 Own = Callable[[str], bool]
 """Says of a file whether it is none of a program."""
@@ -60,7 +61,7 @@ def at_end_of_nursery(task: trio.lowlevel.Task) -> bool:
     One that waits in the nursery's body keeps itself.
     """
     return any(nursery.child_tasks for nursery in task.child_nurseries) and any(
-        frame.f_code.co_name == "_nested_child_finished" and frame.f_code.co_filename.startswith(_TRIO)
+        frame.f_code.co_name == LEAVES_NURSERY and frame.f_code.co_filename.startswith(_TRIO)
         for frame, _ in frames(task)
     )
 
@@ -69,7 +70,7 @@ def in_threads() -> Iterator[trio.lowlevel.Task]:
     """Return the tasks of the running Trio loop that wait for a thread."""
     for task in all_tasks():
         if any(
-            frame.f_code.co_name == "to_thread_run_sync" and frame.f_code.co_filename.startswith(_TRIO)
+            frame.f_code.co_name == TO_THREAD and frame.f_code.co_filename.startswith(_TRIO)
             for frame, _ in frames(task)
         ):
             yield task

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 import outcome
 import trio
 
-from conduit.sim import inspect_tasks, trio_private
+from conduit import trio_private
+from conduit.sim import inspect_tasks
 from conduit.sim.waiter import Ending
 
 ROUNDS = 100  # of letting one task out by force: waits within waits, or after one another

@@ -27,7 +27,7 @@ from typing import Any
 
 import trio
 
-from conduit.sim import trio_private
+from conduit import trio_private
 from conduit.sim.actions import RunningTimer, error_of, nothing, rank_of
 from conduit.sim.closing import KernelEnd
 from conduit.sim.ending import SimulationEnd
@@ -35,10 +35,10 @@ from conduit.sim.hooks import TaskHooks
 from conduit.sim.interrupts import attend
 from conduit.sim.livelock import LivelockCounter
 from conduit.sim.stalls import plain_stall, wait_or_end
-from conduit.sim.trio_private import step
 from conduit.sim.units import deadline_ps
 from conduit.sim.waiter import OWNER, Ending, Owner, Parked, Waiter
 from conduit.sim.waits import KernelWaits
+from conduit.trio_private import step
 from conduit.words import ANOTHER_RUN, FOREIGN
 
 FOREVER = 1 << 100

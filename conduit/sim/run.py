@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import trio
 
-from conduit.sim import trio_private
+from conduit import trio_private
 from conduit.sim.collector import PatientCollector
 from conduit.sim.kernel import Kernel
 from conduit.sim.waiter import Ending, Waiter

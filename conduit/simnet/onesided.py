@@ -16,11 +16,11 @@ from typing import Any, TypeAlias
 
 from conduit.contract import AtomicOp, Buffer, Complete, Core, OneSided, StridedSection
 from conduit.frames import awaited_frames
-from conduit.sim.trio_private import cancelled
 from conduit.simnet.barrier import BarrierName, Meetings
 from conduit.simnet.operating import BeginChain, OperatingCall
 from conduit.simnet.port import SimulatedNetwork, SimulatedPort
 from conduit.simnet.transport import Then, refuse_not_plain
+from conduit.trio_private import cancelled
 
 Spans: TypeAlias = Sequence[tuple[int, int]]
 """Where some bytes are in a segment: the offset and size of each contiguous run."""

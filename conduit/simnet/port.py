@@ -25,7 +25,6 @@ from conduit.contract import (
 )
 from conduit.errors import BadRequest, ConduitError
 from conduit.sim import Cpu, Ending, Flat, Kernel, Waiter
-from conduit.sim.trio_private import cancelled, scope
 from conduit.sim.waiter import OWNER, give_way, shielded
 from conduit.simnet.allgather import Allgather
 from conduit.simnet.asked import asked, untellable
@@ -36,6 +35,7 @@ from conduit.simnet.transport import LATER, Transport
 from conduit.simnet.unended import unended
 from conduit.simnet.untold import untold
 from conduit.simnet.waiting import Blocked, ForAllgather, ForPredicate, ForReturn, ForSlot
+from conduit.trio_private import cancelled, scope
 from conduit.words import plain
 
 CALLS = 1000  # after that many calls of a rank siblings and signals get their turn (I3)

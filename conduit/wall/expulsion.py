@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from time import perf_counter_ns
-from typing import Any
 
 import outcome
 import trio
 
 from conduit.frames import awaited_frames
+from conduit.trio_private import LEAVES_NURSERY, TO_THREAD, throw
 
 GRACE_NS = 5_000_000_000  # for clean-up under a shield, once the job is ending
 STEPS = 20  # of a task after which it makes no more than clean-ups do; a call of a thread takes two
-_IN_THREAD = "to_thread_run_sync"  # of Trio: a thread holds the task and will wake it
-_LEAVES_NURSERY = "_nested_child_finished"  # of Trio, whose own book-keeping must not be disturbed
 
 
 class Expulsion:
@@ -62,7 +60,7 @@ class Expulsion:
         self._steps[task] += 1
         if self._steps[task] <= STEPS or perf_counter_ns() - self._closed <= GRACE_NS:
             return
-        if self._is_below_main(task) and not _is_in(task, _LEAVES_NURSERY):
+        if self._is_below_main(task) and not _is_in(task, LEAVES_NURSERY):
             self._steps[task] = 0
             self._tell("a shielded loop", task)
             throw(task, self._error())
@@ -88,17 +86,9 @@ class Expulsion:
             task = pending.pop()
             children = _children(task)
             pending += children
-            if not children and not _is_in(task, _IN_THREAD, _LEAVES_NURSERY):
+            if not children and not _is_in(task, TO_THREAD, LEAVES_NURSERY):
                 found.append(task)
         return found
-
-
-def throw(task: Any, error: BaseException) -> None:
-    """Let the next step of `task`, which is about to begin, raise `error` where it stands.
-
-    Trio has no public way for a task that is scheduled already.
-    """
-    task._next_send_fn, task._next_send = task.coro.throw, error
 
 
 def _children(task: trio.lowlevel.Task) -> list[trio.lowlevel.Task]:

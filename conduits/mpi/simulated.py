@@ -20,11 +20,11 @@ from conduit import BadRequest
 from conduit.contract import LONG, Awaited, Constant, Core, Costs, Limits, Message
 from conduit.options import option
 from conduit.sim import Kernel
-from conduit.sim.trio_private import cancelled
 from conduit.simnet import HostModel, SimulatedConduit, SimulatedPort, Transport
 from conduit.simnet.observed import spend_on
 from conduit.simnet.transport import LATER, Then
 from conduit.simnet.waiting import Blocked
+from conduit.trio_private import cancelled
 from conduit.words import many
 from conduits.mpi.awaited.open_requests import OpenRequests
 from conduits.mpi.awaited.peers import peer_in_words

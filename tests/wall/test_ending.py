@@ -80,24 +80,6 @@ def test_D6_a_clean_up_in_threads_is_let_finish(local, monkeypatch, count, grace
     assert not any("by force" in note for note in caught.value.__notes__)
 
 
-def test_a_step_that_is_about_to_begin_raises_instead():
-    """Trio has no public way for this; here one would see that it has changed."""
-
-    class Once(trio.abc.Instrument):
-        def before_task_step(self, task):
-            if task.name == "looping":
-                expulsion.throw(task, LookupError("out"))
-
-    async def main():
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(checkpoints, [], name="looping")
-
-    with pytest.raises(ExceptionGroup) as caught:
-        trio.run(main, instruments=[Once()])
-    (error,) = caught.value.exceptions
-    assert isinstance(error, LookupError)
-
-
 def test_what_ends_a_process_says_so_to_a_program_that_catches_it(local):
     there, caught = [], []
 

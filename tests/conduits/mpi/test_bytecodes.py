@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import conduit
-from conduit.sim import trio_private
+from conduit import trio_private
 from conduit.sim.hooks import TaskHooks
 from conduits.mpi.program import entered
 

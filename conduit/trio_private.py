@@ -1,6 +1,6 @@
 """The few things that Trio keeps to itself, all in one place.
 
-Each has a public fallback or a test that fails when Trio changes it (tests/sim/test_trio_private.py).
+Each has a public fallback or a test that fails when Trio changes it (tests/core/test_trio_private.py).
 """
 
 from __future__ import annotations
@@ -48,6 +48,14 @@ class _JobOrder(random.Random):
             random.Random(source()).shuffle(x)
 
 
+PACKAGE = "trio._core"
+"""Whose modules run the loop."""
+TO_THREAD = "to_thread_run_sync"
+"""The function in which a task waits for a thread, by the name of its code."""
+FROM_THREAD = ("from_thread_run", "from_thread_run_sync")
+"""Those in which a thread asks the loop."""
+LEAVES_NURSERY = "_nested_child_finished"
+"""The function in which a task is at the end of a nursery's block; Trio's book-keeping there must not be disturbed."""
 _METHOD = types.MethodType
 _order: _JobOrder | None = None
 _order_lock = threading.Lock()
@@ -83,8 +91,17 @@ def next_deadline() -> float:
         return trio.current_time() + statistics.seconds_to_next_deadline
 
 
+def creation(task: Any) -> int:
+    """Return a number that grows from task to task; 0 where Trio keeps none."""
+    number: int = getattr(task, "_counter", 0)
+    return number
+
+
 def throw(task: Any, error: BaseException) -> None:
-    """Let the next step of `task`, which is about to begin, raise `error` where it stands; called by a hook."""
+    """Let the next step of `task`, which is about to begin, raise `error` where it stands; called by a hook.
+
+    There is no public way for a task that is scheduled already.
+    """
     task._next_send_fn, task._next_send = task.coro.throw, error
 
 

@@ -10,7 +10,8 @@ import trio
 import trio._core._run as trio_run
 
 import conduit
-from conduit.sim import Kernel, simulate, trio_private
+from conduit import trio_private
+from conduit.sim import Kernel, simulate
 
 
 def _public_next_deadline():
@@ -118,6 +119,29 @@ def test_what_a_waiting_task_yields_is_what_trio_says_in_public():
 def test_tasks_are_left_to_trio_where_a_private_part_is_missing(monkeypatch, lacks):
     monkeypatch.delattr(trio_run, lacks)
     assert not trio_private.can_step()
+
+
+async def test_the_number_of_a_task_grows_from_task_to_task():
+    made = [trio_private.creation(trio.lowlevel.current_task())]
+
+    async def look():
+        made.append(trio_private.creation(trio.lowlevel.current_task()))
+
+    for _ in range(3):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(look)
+    assert made == sorted(set(made))
+    assert made[0] > 0
+
+
+def test_the_names_of_trios_own_functions_and_modules():
+    assert trio.to_thread.run_sync.__code__.co_name == trio_private.TO_THREAD
+    assert (
+        trio.from_thread.run.__code__.co_name,
+        trio.from_thread.run_sync.__code__.co_name,
+    ) == trio_private.FROM_THREAD
+    assert callable(getattr(trio.Nursery, trio_private.LEAVES_NURSERY))
+    assert trio_run.__package__ == trio_private.PACKAGE
 
 
 @pytest.mark.parametrize("waits", [True, False])
