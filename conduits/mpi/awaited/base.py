@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NoReturn, SupportsIndex
 from conduit import BadRequest
 from conduits.mpi.awaited import not_here
 from conduits.mpi.awaited.buffers import whole
+from conduits.mpi.awaited.failed_calls import FailedCall
 from conduits.mpi.awaited.group import CONGRUENT, IDENT, SIMILAR, UNEQUAL, Group
 from conduits.mpi.awaited.peers import peer_in_words
 from conduits.mpi.awaited.process import Process
@@ -121,7 +122,7 @@ class CommBase:
         self.plain = plain
         self._calls = 0
         self._to_begin: deque[tuple[Callable[[], Any], list[Any]]] = deque()
-        self._broken = ""
+        self._broken: FailedCall | None = None
 
     # -- what programs ask -----------------------------------------------------------------------------
 

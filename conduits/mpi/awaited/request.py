@@ -243,6 +243,12 @@ class Request:
 
     # -- inside ----------------------------------------------------------------------------------------
 
+    @property
+    def place(self) -> RequestPlace:
+        """The line that has begun it, as long as it was not waited for."""
+        assert self._begun is not None
+        return self._begun
+
     def _of(self) -> Process:
         assert self._process is not None
         return self._process

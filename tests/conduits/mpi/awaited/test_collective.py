@@ -683,9 +683,10 @@ def test_a_collective_that_is_cancelled_as_it_is_begun_breaks_its_communicator(c
         await made.Barrier()
         return refused.value.Get_error_class(), str(refused.value)
 
+    line = inspect.getsourcelines(main)[1] + 4
     text = (
-        f"Comm.Barrier: MPI_COMM_WORLD is broken, its {call} was cancelled here; make another by Create_group on all "
-        "its ranks, as Dup and Split are calls of this one"
+        f"Comm.Barrier: MPI_COMM_WORLD is broken, its {call} at {__file__}:{line} was cancelled on this rank; make "
+        "another by Create_group on all its ranks, as Dup and Split are calls of this one"
     )
     assert MPI.run(main, library="scampi", ranks=2).values == [(MPI.ERR_COMM, text)] * 2
 
