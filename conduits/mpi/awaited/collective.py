@@ -34,8 +34,6 @@ from conduits.mpi.collectives.blocks import Blocks
 from conduits.mpi.collectives.channel import CollectiveChannel, Steps
 from conduits.mpi.errors import ErrorClass, MpiError
 
-_TAGS = 1 << 30
-
 
 class Beginning(NamedTuple):
     """What begins a collective on one rank.
@@ -419,7 +417,8 @@ class Collective(CommBase):
 
     def _next_tag(self) -> int:
         """Return the tag of the messages of the next call."""
-        return self._calls % _TAGS
+        tags: int = self._running().library.tags
+        return self._calls % tags
 
     def _all_do(self, call: str) -> str:
         return all_do(call, self.plain.name)
