@@ -115,7 +115,7 @@ def _read(data: Any, given: Any, what: str, *, writable: bool, combined: bool = 
     """Return the bytes of an object, and the datatype of its elements: the given one, whatever they are themselves."""
     if data is BOTTOM:
         raise MpiError(ErrorClass.ERR_BUFFER, f"{what}: BOTTOM is no buffer here; give an array")
-    datatype = None if given is None else _datatype(given, what)
+    datatype = None if given is None else datatype_of(given, what)
     if data is None:
         if datatype is None:
             raise BadRequest(
@@ -186,7 +186,13 @@ def of_mpi4py(value: object) -> bool:
     return type(value).__module__.partition(".")[0] == "mpi4py"
 
 
-def _datatype(given: Any, what: str) -> Datatype:
+def datatype_of(given: Any, what: str) -> Datatype:
+    """Return the datatype that a program gives as one, or by numpy's code.
+
+    Raises:
+        BadRequest: it is none.
+        MpiError: it is null.
+    """
     if isinstance(given, str):
         return datatypes.named(given, what)
     if isinstance(given, Datatype):
@@ -472,8 +478,23 @@ def numbers(given: Any, size: int, what: str) -> tuple[int, ...]:
     return found
 
 
-def same_buffer(one: memoryview, other: memoryview) -> bool:
-    """Return whether two buffers share bytes."""
-    if not (one.nbytes and other.nbytes):
-        return False
-    return np.shares_memory(np.frombuffer(one, np.uint8), np.frombuffer(other, np.uint8))
+def share_bytes(one: Span | VectorBuffer, other: Span | VectorBuffer) -> bool:
+    """Return whether two buffers have bytes in common among those that are meant; what lies in a gap is not."""
+    here, there = sorted(_extents(one)), sorted(_extents(other))
+    at = 0
+    for start, end in here:
+        while at < len(there) and there[at][1] <= start:
+            at += 1
+        if at < len(there) and there[at][0] < end:
+            return True
+    return False
+
+
+def _extents(buffer: Span | VectorBuffer) -> list[tuple[int, int]]:
+    """Return where in memory the parts that are meant begin and end."""
+    if not buffer.view.nbytes:
+        return []
+    first = np.frombuffer(buffer.view, np.uint8).__array_interface__["data"][0]
+    if isinstance(buffer, Span):
+        return [(first, first + buffer.view.nbytes)]
+    return [(first + place, first + place + size) for place, size in buffer.places if size]

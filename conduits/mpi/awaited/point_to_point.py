@@ -123,6 +123,16 @@ class Exchange:
         return [*(comm.ranks_of(self._dest) if sends else ()), *(comm.ranks_of(self._source) if receives else ())]
 
 
+def _has_message(error: Exception, receive: Any, status: Status | None) -> None:
+    """Tell of the message that the receive of an exchange has whose send has failed."""
+    if status is not None:
+        status.fill(receive)
+    error.add_note(
+        f"its receive had the message of rank {receive.source}, tag {receive.tag}, by then, which goes into its buffer: "
+        "no other receive gets it"
+    )
+
+
 class PointToPoint(CommBase):
     """The calls that concern two processes."""
 
@@ -342,8 +352,10 @@ class PointToPoint(CommBase):
             receive = plain.Irecv(into, source, recvtag)
             try:
                 return receive, plain.Isend(data, dest, sendtag)
-            except Exception:  # nothing gets there any more: no later message is to go to a call that has failed
-                receive.Cancel()
+            except Exception as error:  # nothing gets there any more
+                receive.Cancel()  # no later message is to go to a call that has failed
+                if receive.source >= 0 and not receive.cancelled:
+                    _has_message(error, receive, status)
                 raise
 
         receive, send = await process.call(begin)
