@@ -128,8 +128,8 @@ def _has_message(error: Exception, receive: Any, status: Status | None) -> None:
     if status is not None:
         status.fill(receive)
     error.add_note(
-        f"its receive had the message of rank {receive.source}, tag {receive.tag}, by then, which goes into its buffer: "
-        "no other receive gets it"
+        f"its receive had the message of rank {receive.source}, tag {receive.tag}, by then, which goes into its "
+        "buffer: no other receive gets it"
     )
 
 
