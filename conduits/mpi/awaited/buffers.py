@@ -215,12 +215,14 @@ def is_one(given: Any) -> bool:
     return True
 
 
-def whole(given: Any, what: str, low: int = 0, error: ErrorClass = ErrorClass.ERR_COUNT) -> int:
+def whole(
+    given: Any, what: str, low: int = 0, error: ErrorClass = ErrorClass.ERR_COUNT, high: int | None = None
+) -> int:
     """Return an integer argument.
 
     Raises:
         BadRequest: it is none.
-        MpiError: it is less than `low`.
+        MpiError: it is less than `low`, or greater than `high`.
     """
     try:
         number = index(given)
@@ -228,6 +230,8 @@ def whole(given: Any, what: str, low: int = 0, error: ErrorClass = ErrorClass.ER
         raise BadRequest(f"{what}={_short(given)} is no integer") from None
     if number < low:
         raise MpiError(error, f"{what}={number} is less than {low}")
+    if high is not None and number > high:
+        raise MpiError(error, f"{what}={number} is greater than {high}")
     return number
 
 

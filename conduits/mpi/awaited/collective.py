@@ -359,7 +359,7 @@ class Collective(CommBase):
                 f"{self._broken.on('this rank')}; make another by Create_group on all its ranks, as Dup and Split are "
                 "calls of this one",
             )
-        process, plain = self._running(), self.plain
+        process, plain = self._running(), self._alive(call)
         tag = self._next_tag()
         if process.same_calls is not None:
             process.same_calls.called(
@@ -410,7 +410,7 @@ class Collective(CommBase):
     def _break(self, place: RequestPlace, error: BaseException) -> None:
         """Refuse every further collective, since a call at a line has failed or was cancelled."""
         process, (call, file, line) = self._running(), place
-        failed = FailedCall.of(call, self.plain.name, f"{file}:{line}", error)
+        failed = FailedCall.of(call, self._known().name, f"{file}:{line}", error)
         process.failed_calls.append(failed)
         if self._broken is None:
             self._broken = failed
@@ -421,7 +421,7 @@ class Collective(CommBase):
         return self._calls % tags
 
     def _all_do(self, call: str) -> str:
-        return all_do(call, self.plain.name)
+        return all_do(call, self._known().name)
 
     def _others(self, ranks: Sequence[int]) -> list[int]:
         return [each for each in ranks if each != self._running().rank]

@@ -342,7 +342,7 @@ class PointToPoint(CommBase):
         self, call: str, out: memoryview | None, dest: int, sendtag: int, into: memoryview, source: int, recvtag: int,
         status: Status | None,
     ) -> None:  # fmt: skip
-        process, plain = self._running(), self.plain
+        process, plain = self._running(), self._alive(call)
 
         def begin() -> tuple[Any, Any]:
             data = out

@@ -793,3 +793,16 @@ def test_messages_of_a_collective_that_no_rank_waits_in_are_told_with_its_line()
         in text
     )
     assert "not handled" not in text
+
+
+def test_colors_and_keys_have_bounds():
+    async def main(comm):
+        for bad in ((1 << 70, 0), (0, 1 << 70), (0, -(1 << 70))):
+            with pytest.raises(MPI.Exception, match=r"^Comm\.Split: (color|key)=-?\d+ is (greater|less) than -?\d+$"):
+                await comm.Split(*bad)
+        with pytest.raises(MPI.Exception, match=r"^Comm\.Split_type: key=\d+ is greater than"):
+            await comm.Split_type(MPI.COMM_TYPE_SHARED, 1 << 70)
+        made = await comm.Split((1 << 31) - 1, -(1 << 31) + comm.rank)
+        return made.rank
+
+    assert MPI.run(main, library="scampi", ranks=2).values == [0, 1]
