@@ -8,6 +8,7 @@ array, the count that fills it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from operator import index
 from typing import Any
@@ -431,7 +432,25 @@ def parts(given: Any, size: int, what: str, *, writable: bool = False) -> Vector
                 f"{what}: the part of rank {rank}, {count} elements from {place} on, leaves the buffer, which has "
                 f"{elements} of {datatype.name}"
             )
+    if writable:
+        _refuse_overlap(counts, displacements, what)
     return VectorBuffer(view, datatype, counts, displacements, data)
+
+
+def _refuse_overlap(counts: Sequence[int], displacements: Sequence[int], what: str) -> None:
+    """Refuse parts that are received, where some element is in two of them.
+
+    Raises:
+        MpiError: there is one.
+    """
+    order = sorted((place, rank) for rank, place in enumerate(displacements) if counts[rank])
+    for (place, rank), (after, other) in itertools.pairwise(order):
+        if place + counts[rank] > after:
+            raise MpiError(
+                ErrorClass.ERR_BUFFER,
+                f"{what}: the parts of rank {rank}, {counts[rank]} elements from {place} on, and of rank {other}, "
+                f"{counts[other]} from {after} on, overlap; no element is received twice: give other displacements",
+            )
 
 
 def equal_parts(given: Any, size: int, what: str, *, writable: bool = False) -> VectorBuffer:
@@ -482,6 +501,20 @@ def numbers(given: Any, size: int, what: str) -> tuple[int, ...]:
     return found
 
 
+def disjoint(one: memoryview, other: memoryview) -> bool:
+    """Return whether two runs of bytes have none in common."""
+    if not (one.nbytes and other.nbytes):
+        return True
+    here, there = _address(one), _address(other)
+    return here + one.nbytes <= there or there + other.nbytes <= here
+
+
+def _address(view: memoryview) -> int:
+    """Return where in memory bytes begin, of which there are some."""
+    first: int = np.frombuffer(view, np.uint8).__array_interface__["data"][0]
+    return first
+
+
 def share_bytes(one: Span | VectorBuffer, other: Span | VectorBuffer) -> bool:
     """Return whether two buffers have bytes in common among those that are meant; what lies in a gap is not."""
     here, there = sorted(_extents(one)), sorted(_extents(other))
@@ -498,7 +531,7 @@ def _extents(buffer: Span | VectorBuffer) -> list[tuple[int, int]]:
     """Return where in memory the parts that are meant begin and end."""
     if not buffer.view.nbytes:
         return []
-    first = np.frombuffer(buffer.view, np.uint8).__array_interface__["data"][0]
+    first = _address(buffer.view)
     if isinstance(buffer, Span):
         return [(first, first + buffer.view.nbytes)]
     return [(first + place, first + place + size) for place, size in buffer.places if size]

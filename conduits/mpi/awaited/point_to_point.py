@@ -8,11 +8,12 @@ from typing import Any, Literal
 
 from conduit import ConduitError, call_guard, checked_call, refuse_call
 from conduits.mpi.awaited.base import CommBase
-from conduits.mpi.awaited.buffers import NO_BYTES, bytes_of, is_one
+from conduits.mpi.awaited.buffers import NO_BYTES, bytes_of, disjoint, is_one
 from conduits.mpi.awaited.request import MESSAGE_NO_PROC, MatchedMessage, Prequest, Request
 from conduits.mpi.awaited.status import Status, check_status
 from conduits.mpi.engine.plain import TAG_UB
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
+from conduits.mpi.errors import ErrorClass, MpiError
 
 
 def _is_nobody(peer: Any) -> bool:
@@ -62,11 +63,17 @@ def _both(
 ) -> tuple[Any, ...]:  # fmt: skip
     call = "Sendrecv"
     check_status(status, f"Comm.{call}")
-    return (
-        self, _bytes(sendbuf, dest, call, "sendbuf"), self._peer(dest, call, "dest"),
-        self._tag(sendtag, call, "sendtag"), _bytes(recvbuf, source, call, "recvbuf", writable=True),
-        self._peer(source, call, "source", any_source=True), self._tag(recvtag, call, "recvtag", any_tag=True), status,
-    )  # fmt: skip
+    out, there = _bytes(sendbuf, dest, call, "sendbuf"), self._peer(dest, call, "dest")
+    number = self._tag(sendtag, call, "sendtag")
+    into = _bytes(recvbuf, source, call, "recvbuf", writable=True)
+    here = self._peer(source, call, "source", any_source=True)
+    if PROC_NULL not in (there, here) and not disjoint(out, into):
+        raise MpiError(
+            ErrorClass.ERR_BUFFER,
+            "Comm.Sendrecv: sendbuf and recvbuf share bytes; write Sendrecv_replace(buf, ...) where the same is sent "
+            "and received into, or give two buffers",
+        )
+    return self, out, there, number, into, here, self._tag(recvtag, call, "recvtag", any_tag=True), status
 
 
 def _replacing(

@@ -139,3 +139,41 @@ def test_a_status_takes_integers_alone():
         status.Set_elements(MPI.DOUBLE, -1)
     with pytest.raises(conduit.BadRequest, match=r"Status\.Get_count: datatype: .*float64.* is no datatype"):
         status.Get_count(np.float64)
+
+
+@pytest.mark.parametrize("call", ["Gatherv", "Allgatherv", "Alltoallv"])
+def test_parts_that_are_received_must_not_overlap(call):
+    async def main(comm):
+        if call == "Gatherv" and comm.rank:
+            return True
+        into, own = np.zeros(8), np.zeros(2)
+        if call == "Alltoallv":
+            own = [np.zeros(4), [2, 2, 0], [0, 0, 0], MPI.DOUBLE]
+        for counts, places, text in (
+            ([2, 2, 2], [0, 3, 4], "of rank 1, 2 elements from 3 on, and of rank 2, 2 from 4 on"),
+            ([2, 2, 2], [4, 0, 3], "of rank 2, 2 elements from 3 on, and of rank 0, 2 from 4 on"),
+            ([2, 2, 2], [2, 2, 5], "of rank 0, 2 elements from 2 on, and of rank 1, 2 from 2 on"),
+        ):
+            with pytest.raises(MPI.Exception) as error:
+                await getattr(comm, call)(own, [into, counts, places, MPI.DOUBLE])
+            assert error.value.Get_error_class() == MPI.ERR_BUFFER
+            assert str(error.value) == (
+                f"Comm.{call}: recvbuf: the parts {text}, overlap; no element is received twice: give other "
+                "displacements"
+            )
+        return True
+
+    assert MPI.run(main, library="scampi", ranks=3).values == [True] * 3
+
+
+def test_parts_that_are_sent_may_overlap_and_empty_ones_lie_anywhere():
+    async def main(comm):
+        got = np.zeros(2)
+        await comm.Scatterv([np.arange(4.0), [2, 2], [1, 1], MPI.DOUBLE], got)
+        into = np.zeros(4)
+        counts = [2, 0] if comm.rank == 0 else [0, 2]
+        await comm.Alltoallv([np.arange(4.0), counts, [1, 1], MPI.DOUBLE], [into, counts, [1, 2], MPI.DOUBLE])
+        return got.tolist(), into.tolist()
+
+    values = MPI.run(main, library="scampi", ranks=2).values
+    assert values == [([1, 2], [0, 1, 2, 0]), ([1, 2], [0, 0, 1, 2])]

@@ -953,3 +953,22 @@ def test_what_a_matched_probe_has_found_and_nobody_has_received_is_told_where_it
     with pytest.raises(conduit.Deadlock) as error:
         MPI.run(main, library="scampi", ranks=2)
     assert "1 message that Mprobe or Improbe has found, never received: `await` the Recv() of each" in str(error.value)
+
+
+@pytest.mark.parametrize(("first", "second"), [((0, 5), (0, 5)), ((0, 5), (4, 9)), ((3, 9), (0, 4)), ((0, 9), (4, 5))])
+def test_an_exchange_whose_two_buffers_share_bytes_is_refused(first, second):
+    """What comes would be sent on where the send is late: which MPI forbids, and libraries do not notice."""
+
+    async def main(comm):
+        data, there, here = np.zeros(10), (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+        with pytest.raises(
+            MPI.Exception, match=r"^Comm\.Sendrecv: sendbuf and recvbuf share bytes; .*Sendrecv_re"
+        ) as error:
+            await comm.Sendrecv(data[slice(*first)], there, 0, data[slice(*second)], here, 0)
+        await comm.Sendrecv(data[slice(*first)], MPI.PROC_NULL, 0, data[slice(*second)], MPI.PROC_NULL, 0)
+        await comm.Sendrecv(data[:5] + comm.rank, there, 0, data[5:], here, 0)
+        await comm.Sendrecv(data[:0], there, 0, data[:0], here, 0)
+        return error.value.Get_error_class(), data.tolist()
+
+    values = MPI.run(main, library="scampi", ranks=3).values
+    assert values == [(MPI.ERR_BUFFER, [0] * 5 + [(rank - 1) % 3] * 5) for rank in range(3)]
