@@ -401,7 +401,7 @@ class Collective(CommBase):
             try:
                 await process.wait(lambda: begun.over, self._all_do(call), self._others(ranks))
             except BaseException:  # it goes on without its task, and may fail yet
-                begun.when_failed(partial(self._break, RequestPlace.here(call)))
+                begun.when_failed(partial(self._failed, RequestPlace.here(call)))
                 raise
         if begun.error is not None:
             raise begun.error
@@ -409,11 +409,16 @@ class Collective(CommBase):
 
     def _break(self, place: RequestPlace, error: BaseException) -> None:
         """Refuse every further collective, since a call at a line has failed or was cancelled."""
-        process, (call, file, line) = self._running(), place
-        failed = FailedCall.of(call, self._known().name, f"{file}:{line}", error)
-        process.failed_calls.append(failed)
+        failed = self._failed(place, error)
         if self._broken is None:
             self._broken = failed
+
+    def _failed(self, place: RequestPlace, error: BaseException) -> FailedCall:
+        """Take note for reports of a call that has failed or was cancelled."""
+        call, file, line = place
+        failed = FailedCall.of(call, self._known().name, f"{file}:{line}", error)
+        self._running().failed_calls.append(failed)
+        return failed
 
     def _next_tag(self) -> int:
         """Return the tag of the messages of the next call."""

@@ -148,7 +148,11 @@ class Comm(PointToPoint, Collective):
             channel = CollectiveChannel(plain, plain.GROUP, tag, hosts, process, members)
             return process.library.schedule(all_gather_bytes(channel, _CONTEXT.pack(first)), "Create_group")
 
-        given = await self._all(agree, "Create_group", group.members)
+        try:
+            given = await self._all(agree, "Create_group", group.members)
+        except BaseException as error:  # which leaves this communicator as it is
+            self._failed(RequestPlace.here("Create_group"), error)
+            raise
         context = max(_CONTEXT.unpack(each)[0] for each in given)
         return await self._of(group.members, context, self._named("a part"))
 

@@ -187,6 +187,25 @@ def test_a_collective_that_was_cancelled_is_named_where_others_wait_in_the_next(
     assert "to which rank 0 has not come" in text
 
 
+def test_a_create_group_that_was_cancelled_is_named_and_breaks_nothing():
+    async def main(comm):
+        if comm.rank:
+            made = await comm.Create_group(comm.Get_group())
+            await comm.Barrier()
+            await made.Barrier()
+            return
+        with trio.move_on_after(1e-6):
+            await comm.Create_group(comm.Get_group())  # here
+        await comm.Barrier()
+
+    line = line_of(main, "# here")
+    lines, _ = advice_of(main)
+    assert lines == [
+        f"Create_group on MPI_COMM_WORLD at test_failed_collectives.py:{line} was cancelled on rank 0: whoever waits for "
+        "that rank in a later call waits in vain"
+    ]
+
+
 def test_what_fails_after_its_call_was_cancelled_is_told_too():
     async def main(comm):
         if comm.rank:
