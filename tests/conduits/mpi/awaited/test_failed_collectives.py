@@ -201,8 +201,8 @@ def test_a_create_group_that_was_cancelled_is_named_and_breaks_nothing():
     line = line_of(main, "# here")
     lines, _ = advice_of(main)
     assert lines == [
-        f"Create_group on MPI_COMM_WORLD at test_failed_collectives.py:{line} was cancelled on rank 0: whoever waits for "
-        "that rank in a later call waits in vain"
+        f"Create_group on MPI_COMM_WORLD at test_failed_collectives.py:{line} was cancelled on rank 0: whoever waits "
+        "for that rank in a later call waits in vain"
     ]
 
 
