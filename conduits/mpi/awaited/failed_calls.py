@@ -56,12 +56,13 @@ class FailedCalls:
     def advice(
         self, rank: int, waits: Callable[[int], Sequence[ClueWait]], others: Mapping[int, FailedCalls]
     ) -> str:  # fmt: skip
-        """Return what has failed, each call as the lowest of the ranks that it has failed on alike; "" elsewhere."""
+        """Return what has failed, each call as the first of the ranks that it has failed on alike; "" elsewhere."""
         found = []
         for each in self.calls:
-            ranks = [other for other, clue in others.items() if each in clue.calls]
-            if min(ranks, default=rank) == rank:
-                found.append(_in_vain(each, sorted(ranks) or [rank]))
+            # The first one is soon found where all have failed alike.
+            if next((other for other in others if each in others[other].calls), rank) == rank:
+                alike = [other for other, clue in others.items() if each in clue.calls]
+                found.append(_in_vain(each, alike or [rank]))
         return "; ".join(found)
 
 
