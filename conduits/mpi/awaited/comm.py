@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import Any
 
@@ -71,8 +71,15 @@ def _creating_group(self: Comm, group: Any, tag: int = 0) -> tuple[Any, ...]:
     return (self, group) if tag == 0 else (self, group, self._tag(tag, "Create_group"))
 
 
-def _alive(self: Comm, *_: Any, **__: Any) -> None:
+def _duplicating(self: Comm, info: Any = None) -> None:
     self._alive("Dup")
+
+
+def _alone(call: str) -> Callable[[Comm], None]:
+    def check(self: Comm) -> None:
+        self._alive(call)
+
+    return check
 
 
 class Comm(PointToPoint, Collective):
@@ -98,12 +105,12 @@ class Comm(PointToPoint, Collective):
 
     # -- new communicators -------------------------------------------------------------------------------
 
-    @checked_call(_alive)
+    @checked_call(_duplicating)
     async def Dup(self, info: Any = None) -> Comm:
         """Return another one of the same processes; collective."""
         return await self._made("Dup", self.plain.group, self._named("a duplicate"))
 
-    @checked_call(_alive)
+    @checked_call(_alone("Clone"))
     async def Clone(self) -> Comm:
         """As `Dup`."""
         return await self._made("Clone", self.plain.group, self._named("a duplicate"))
@@ -156,7 +163,7 @@ class Comm(PointToPoint, Collective):
         context = max(_CONTEXT.unpack(each)[0] for each in given)
         return await self._of(group.members, context, self._named("a part"))
 
-    @checked_call(_alive)
+    @checked_call(_alone("Free"))
     async def Free(self) -> None:
         """Give it back; collective.  The handle is null then; what was begun in it goes on."""
         plain = self.plain

@@ -806,3 +806,15 @@ def test_colors_and_keys_have_bounds():
         return made.rank
 
     assert MPI.run(main, library="scampi", ranks=2).values == [0, 1]
+
+
+@pytest.mark.parametrize("call", ["Dup", "Clone", "Free", "Split", "Barrier", "Ibarrier"])
+def test_a_null_communicator_refuses_a_call_by_its_own_name(call):
+    async def main(comm):
+        freed = await comm.Dup()
+        await freed.Free()
+        for null in (MPI.COMM_NULL, freed):
+            with pytest.raises(MPI.Exception, match=rf"^Comm\.{call}: this communicator"):
+                await getattr(null, call)()
+
+    MPI.run(main, library="scampi", ranks=1)
