@@ -242,3 +242,32 @@ def test_an_operator_runs_as_the_rank_whose_call_it_is_of(library):
     values = MPI.run(main, library=library, ranks=8).values
     assert sum(count for count, _ in values) >= 2 * 7
     assert {tuple(total) for _, total in values} == {(8.0,) * 4}
+
+
+@pytest.mark.parametrize("call", ["Wait", "Test", "Waitany", "Waitall", "Get_status"])
+def test_the_status_of_a_collective_that_has_failed_has_its_error(call):
+    async def main(comm):
+        status, several = MPI.Status(), []
+        if comm.rank:
+            await comm.Iallreduce(np.ones(4), np.zeros(4), MPI.Op.Create(raising, commute=True))
+            return None
+        request = await comm.Iallreduce(np.ones(4), np.zeros(4), MPI.Op.Create(raising, commute=True))
+        await conduit.current().compute(1e-3)
+        await conduit.current().poll()
+        if call == "Get_status":
+            assert request.Get_status(status)
+            with pytest.raises(ZeroDivisionError):
+                await request.Wait()
+            return status.error
+        calls = {
+            "Wait": lambda: request.Wait(status),
+            "Test": lambda: request.Test(status),
+            "Waitany": lambda: MPI.Request.Waitany([request], status),
+            "Waitall": lambda: MPI.Request.Waitall([request], several),
+        }
+        with pytest.raises((ZeroDivisionError, MPI.Exception)):
+            await calls[call]()
+        return [*several, status][0].error
+
+    with pytest.warns(conduit.ConduitWarning, match="rank 1: 1 request of Iallreduce"):
+        assert MPI.run(main, library="scampi", ranks=2).values[0] == MPI.ERR_OTHER
