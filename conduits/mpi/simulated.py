@@ -722,6 +722,7 @@ class SimulatedProcess(Process):
     def end(self) -> None:
         """Refuse every further call, without a test in those of a job that goes on."""
         self.same_calls = None
+        self.ended = True
         for name in ("call", "exchanged", "finished", "wait", "wait_for", "poll"):
             setattr(self, name, self._refuse)
         for name in ("_guarded_send", "_guarded_receive"):

@@ -410,7 +410,7 @@ class Collective(CommBase):
     def _break(self, place: RequestPlace, error: BaseException) -> None:
         """Refuse every further collective, since a call at a line has failed or was cancelled."""
         failed = self._failed(place, error)
-        if self._broken is None:
+        if self._broken is None and not self._running().ended:
             self._broken = failed
 
     def _failed(self, place: RequestPlace, error: BaseException) -> FailedCall:

@@ -168,6 +168,7 @@ class Process(ABC):
         same_calls: where the collective calls of all ranks are compared, or of a process kept; None where they are not.
         unwaited: how many requests were begun and not waited for, by call and line of the program.
         failed_calls: the last collective calls that have failed on this rank, or were cancelled there.
+        ended: whether its job is over, so that every call is refused.
         tested: returns what a report is to say of the requests that were tested last, "" for nothing; None where the
             rank has waited since.
         call: awaited as `call(function, *args)`, calls a plain function of MPI; returns what it does when the CPU has
@@ -178,6 +179,7 @@ class Process(ABC):
     collectives = "flat"
     tally: Tally | None = None
     same_calls: CallRecord | None = None
+    ended = False
 
     def __init__(self, library: Any, rank: int, hosts: Sequence[int]) -> None:
         self.library = library
