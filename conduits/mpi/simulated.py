@@ -479,12 +479,17 @@ def _never_received(port: SimulatedMpiPort) -> Iterator[str]:
         told += count
         yield f"{messages}, never received"
     if count := library.engine.extracted():
-        yield f"{many(count, 'message')} that Mprobe or Improbe has found, never received: `await` the Recv() of each"
+        yield _never_given(count)
     if count := library.engine.unexpected() - told:
         yield (
             f"{many(count, 'message')} of other communicators, or of collective calls that not all ranks have made "
             "alike, never received"
         )
+
+
+def _never_given(count: int) -> str:
+    """Return what to say of messages that matched probes have taken out."""
+    return f"{many(count, 'message')} that Mprobe or Improbe has found, never received: `await` the Recv() of each"
 
 
 class LibraryTransport(Transport):
@@ -717,6 +722,7 @@ class SimulatedProcess(Process):
     def end(self) -> None:
         """Refuse every further call, without a test in those of a job that goes on."""
         self.same_calls = None
+        self.ended = True
         for name in ("call", "exchanged", "finished", "wait", "wait_for", "poll"):
             setattr(self, name, self._refuse)
         for name in ("_guarded_send", "_guarded_receive"):
@@ -846,6 +852,8 @@ class SimulatedProcess(Process):
         for wait in self._port.waits():
             if wait.kind is Awaited.RETURN and (sends := _never_taken(self._port)):
                 told.waits_now(wait.task, sends)
+        if extracted := self._port.library.engine.extracted():
+            told.note(_never_given(extracted))
         told.clue(Unasked(frozenset(origin for origin, _ in self._port.library.engine.unexpected_by())))
         for part in self._port.conduit.same_calls.parts_of(self.rank):
             told.part(part.name, part.group, part.come, part.waits, everybody=part.everybody)

@@ -451,6 +451,20 @@ async def breaks(comm):
             await comm.Barrier()
         except MPI.Exception as error:
             print(error.Get_error_class() == MPI.ERR_COMM, error)
+
+
+def raising(incoming, inout, datatype):
+    raise ZeroDivisionError("no such quotient")
+
+
+async def fails(comm):
+    try:
+        await comm.Allreduce(np.ones(4), np.zeros(4), MPI.Op.Create(raising))  # fails
+    except ZeroDivisionError:
+        try:
+            await comm.Barrier()
+        except MPI.Exception as error:
+            print(error)
 """
 
 
@@ -543,10 +557,24 @@ def test_messages_of_a_rank_whose_main_is_over_get_through(shell):
 
 def test_a_cancelled_collective_breaks_its_communicator(shell):
     done = shell.conduit("run", shell.file(ENDS), "--conduit", MPI, "--stall-limit", "2s", "--", "breaks")
+    line = ENDS[: ENDS.index("await comm.Allreduce(np.ones(1)")].count("\n") + 1
     assert (
-        "True Comm.Barrier: MPI_COMM_WORLD is broken, its Allreduce was cancelled here; make another by "
-        "Create_group on all its ranks, as Dup and Split are calls of this one"
+        f"True Comm.Barrier: MPI_COMM_WORLD is broken, its Allreduce at {shell.folder}/program.py:{line} was cancelled "
+        "on this rank; make another by Create_group on all its ranks, as Dup and Split are calls of this one"
     ) in done.out
+
+
+def test_a_standstill_names_a_collective_that_has_failed_on_a_rank(shell):
+    done = shell.conduit("run", shell.file(ENDS), "--conduit", MPI, "--stall-limit", "2s", "--", "fails")
+    at = f"program.py:{ENDS[: ENDS.index('# fails')].count(chr(10)) + 1}"
+    failed = "has failed on {} with ZeroDivisionError: no such quotient"
+    assert (
+        f"Comm.Barrier: MPI_COMM_WORLD is broken, its Allreduce at {shell.folder}/{at} {failed.format('this rank')}"
+    ) in done.out
+    assert (
+        f"Allreduce on MPI_COMM_WORLD at {at} {failed.format('rank 0')}: whoever waits in it, or for that rank in a "
+        "later call, waits in vain"
+    ) in done.err.splitlines()
 
 
 RECEIVES = """

@@ -43,6 +43,7 @@ class Library:
         alone: that of this rank alone.
         buffer: where buffered sends are kept.
         sends, receives: how many have begun.
+        tags: as of `conduits.mpi.engine.plain.EngineLibrary`: as many as MPI has.
         collectives: how many have begun, each by one call: which messages MPI makes of them, it does not say.
     """
 
@@ -56,7 +57,8 @@ class Library:
         self._schedules: list[Schedule] = []
         size, rank = everyone.Get_size(), everyone.Get_rank()
         # MPI tells communicators apart by itself; the number is the tag of the messages that make one.
-        self._numbers = ContextNumbers(rank, size, everyone.Get_attr(mpi.TAG_UB) + 1)
+        self.tags: int = everyone.Get_attr(mpi.TAG_UB) + 1
+        self._numbers = ContextNumbers(rank, size, self.tags)
         self._comms: list[AdapterComm] = []
         self.world = self._kept(everyone, tuple(range(size)), "MPI_COMM_WORLD")
         self.alone = self._kept(mpi.COMM_SELF, (rank,), "MPI_COMM_SELF")

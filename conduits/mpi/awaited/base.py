@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NoReturn, SupportsIndex
 from conduit import BadRequest
 from conduits.mpi.awaited import not_here
 from conduits.mpi.awaited.buffers import whole
+from conduits.mpi.awaited.failed_calls import FailedCall
 from conduits.mpi.awaited.group import CONGRUENT, IDENT, SIMILAR, UNEQUAL, Group
 from conduits.mpi.awaited.peers import peer_in_words
 from conduits.mpi.awaited.process import Process
@@ -48,13 +49,19 @@ class _ForObjects:
         )
 
 
+_OF_PROGRAMS = {"send_bytes": "Send", "receive_bytes": "Recv"}
+"""What programs call some of the plain calls."""
+
+
 class NullComm:
     """What a null handle has in the place of a communicator of the plain interface: no ranks.
 
     Args:
         why: it is null, in words.
+        freed: the communicator that was here before; None: none was.
 
     Attributes:
+        freed: as given; what was begun in it goes on.
         group, name, context: of none.
     """
 
@@ -62,8 +69,15 @@ class NullComm:
     name: ClassVar = "MPI_COMM_NULL"
     context: ClassVar = -1
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str, freed: Any = None) -> None:
         self._why = why
+        self.freed = freed
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Refuse a call that was made before the communicator was freed, and begins only now."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise self.refusal(_OF_PROGRAMS.get(name, name))
 
     def refusal(self, call: str) -> MpiError:
         """Return the error of a call."""
@@ -121,7 +135,7 @@ class CommBase:
         self.plain = plain
         self._calls = 0
         self._to_begin: deque[tuple[Callable[[], Any], list[Any]]] = deque()
-        self._broken = ""
+        self._broken: FailedCall | None = None
 
     # -- what programs ask -----------------------------------------------------------------------------
 
@@ -261,13 +275,18 @@ class CommBase:
 
     # -- words -----------------------------------------------------------------------------------------
 
-    def _sends(self, call: str, dest: int, tag: int) -> str:
+    def _known(self) -> Any:
+        """Return the plain communicator, also where it was freed since a call has begun that is told of."""
         plain = self.plain
+        return plain.freed if plain.__class__ is NullComm and plain.freed is not None else plain
+
+    def _sends(self, call: str, dest: int, tag: int) -> str:
+        plain = self._known()
         who = peer_in_words(dest, plain.group[dest] if dest >= 0 else dest)
         return f"MPI {call} to {who}, tag {tag}, on {plain.name}"
 
     def _receives(self, call: str, source: int, tag: int) -> str:
-        plain = self.plain
+        plain = self._known()
         who = peer_in_words(source, plain.group[source] if source >= 0 else source)
         if source == ANY_SOURCE:
             who = "any rank"
@@ -283,7 +302,7 @@ class CommBase:
 
     def ranks_of(self, peer: int) -> Sequence[int]:
         """Return whom a call concerns, by numbers in the world."""
-        group: Sequence[int] = self.plain.group
+        group: Sequence[int] = self._known().group
         if peer == ANY_SOURCE:
             return [each for each in group if each != self._running().rank]
         return [] if peer == PROC_NULL else [group[peer]]

@@ -8,6 +8,7 @@ array, the count that fills it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from operator import index
 from typing import Any
@@ -115,7 +116,7 @@ def _read(data: Any, given: Any, what: str, *, writable: bool, combined: bool = 
     """Return the bytes of an object, and the datatype of its elements: the given one, whatever they are themselves."""
     if data is BOTTOM:
         raise MpiError(ErrorClass.ERR_BUFFER, f"{what}: BOTTOM is no buffer here; give an array")
-    datatype = None if given is None else _datatype(given, what)
+    datatype = None if given is None else datatype_of(given, what)
     if data is None:
         if datatype is None:
             raise BadRequest(
@@ -186,7 +187,13 @@ def of_mpi4py(value: object) -> bool:
     return type(value).__module__.partition(".")[0] == "mpi4py"
 
 
-def _datatype(given: Any, what: str) -> Datatype:
+def datatype_of(given: Any, what: str) -> Datatype:
+    """Return the datatype that a program gives as one, or by numpy's code.
+
+    Raises:
+        BadRequest: it is none.
+        MpiError: it is null.
+    """
     if isinstance(given, str):
         return datatypes.named(given, what)
     if isinstance(given, Datatype):
@@ -209,12 +216,14 @@ def is_one(given: Any) -> bool:
     return True
 
 
-def whole(given: Any, what: str, low: int = 0, error: ErrorClass = ErrorClass.ERR_COUNT) -> int:
+def whole(
+    given: Any, what: str, low: int = 0, error: ErrorClass = ErrorClass.ERR_COUNT, high: int | None = None
+) -> int:
     """Return an integer argument.
 
     Raises:
         BadRequest: it is none.
-        MpiError: it is less than `low`.
+        MpiError: it is less than `low`, or greater than `high`.
     """
     try:
         number = index(given)
@@ -222,6 +231,8 @@ def whole(given: Any, what: str, low: int = 0, error: ErrorClass = ErrorClass.ER
         raise BadRequest(f"{what}={_short(given)} is no integer") from None
     if number < low:
         raise MpiError(error, f"{what}={number} is less than {low}")
+    if high is not None and number > high:
+        raise MpiError(error, f"{what}={number} is greater than {high}")
     return number
 
 
@@ -421,7 +432,25 @@ def parts(given: Any, size: int, what: str, *, writable: bool = False) -> Vector
                 f"{what}: the part of rank {rank}, {count} elements from {place} on, leaves the buffer, which has "
                 f"{elements} of {datatype.name}"
             )
+    if writable:
+        _refuse_overlap(counts, displacements, what)
     return VectorBuffer(view, datatype, counts, displacements, data)
+
+
+def _refuse_overlap(counts: Sequence[int], displacements: Sequence[int], what: str) -> None:
+    """Refuse parts that are received, where some element is in two of them.
+
+    Raises:
+        MpiError: there is one.
+    """
+    order = sorted((place, rank) for rank, place in enumerate(displacements) if counts[rank])
+    for (place, rank), (after, other) in itertools.pairwise(order):
+        if place + counts[rank] > after:
+            raise MpiError(
+                ErrorClass.ERR_BUFFER,
+                f"{what}: the parts of rank {rank}, {counts[rank]} elements from {place} on, and of rank {other}, "
+                f"{counts[other]} from {after} on, overlap; no element is received twice: give other displacements",
+            )
 
 
 def equal_parts(given: Any, size: int, what: str, *, writable: bool = False) -> VectorBuffer:
@@ -472,8 +501,37 @@ def numbers(given: Any, size: int, what: str) -> tuple[int, ...]:
     return found
 
 
-def same_buffer(one: memoryview, other: memoryview) -> bool:
-    """Return whether two buffers share bytes."""
+def disjoint(one: memoryview, other: memoryview) -> bool:
+    """Return whether two runs of bytes have none in common."""
     if not (one.nbytes and other.nbytes):
-        return False
-    return np.shares_memory(np.frombuffer(one, np.uint8), np.frombuffer(other, np.uint8))
+        return True
+    here, there = _address(one), _address(other)
+    return here + one.nbytes <= there or there + other.nbytes <= here
+
+
+def _address(view: memoryview) -> int:
+    """Return where in memory bytes begin, of which there are some."""
+    first: int = np.frombuffer(view, np.uint8).__array_interface__["data"][0]
+    return first
+
+
+def share_bytes(one: Span | VectorBuffer, other: Span | VectorBuffer) -> bool:
+    """Return whether two buffers have bytes in common among those that are meant; what lies in a gap is not."""
+    here, there = sorted(_extents(one)), sorted(_extents(other))
+    at = 0
+    for start, end in here:
+        while at < len(there) and there[at][1] <= start:
+            at += 1
+        if at < len(there) and there[at][0] < end:
+            return True
+    return False
+
+
+def _extents(buffer: Span | VectorBuffer) -> list[tuple[int, int]]:
+    """Return where in memory the parts that are meant begin and end."""
+    if not buffer.view.nbytes:
+        return []
+    first = _address(buffer.view)
+    if isinstance(buffer, Span):
+        return [(first, first + buffer.view.nbytes)]
+    return [(first + place, first + place + size) for place, size in buffer.places if size]

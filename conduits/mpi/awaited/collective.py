@@ -25,15 +25,14 @@ from conduits.mpi.awaited.collective_arguments import (
     scattered_operands,
 )
 from conduits.mpi.awaited.elements import combined, moved
+from conduits.mpi.awaited.failed_calls import FailedCall
 from conduits.mpi.awaited.operators import SUM, ReductionOp
-from conduits.mpi.awaited.process import Process
+from conduits.mpi.awaited.process import Process, RequestPlace
 from conduits.mpi.awaited.request import Request
 from conduits.mpi.awaited.same_calls import Given, StillToCome, all_do
 from conduits.mpi.collectives.blocks import Blocks
 from conduits.mpi.collectives.channel import CollectiveChannel, Steps
 from conduits.mpi.errors import ErrorClass, MpiError
-
-_TAGS = 1 << 30
 
 
 class Beginning(NamedTuple):
@@ -322,22 +321,20 @@ class Collective(CommBase):
         """Run an algorithm to its end; return its result.
 
         Raises:
-            MpiError: a cancelled collective has broken the communicator.
+            MpiError: a collective that has failed, or was cancelled, has broken the communicator.
         """
         begin = self._beginning(call, beginning)
         try:
             return await self._all(begin, call, self.plain.group)
-        except Exception:
-            raise
-        except BaseException:
-            self._broken = call
+        except BaseException as error:
+            self._break(RequestPlace.here(call), error)
             raise
 
     async def _begin(self, call: str, beginning: Beginning) -> Request:
         """Begin an algorithm; return the request for its end.
 
         Raises:
-            MpiError: a cancelled collective has broken the communicator.
+            MpiError: as of `_run`.
         """
         process, plain = self._running(), self.plain
         others: Iterable[int] = self._others(plain.group)
@@ -346,22 +343,23 @@ class Collective(CommBase):
         begin = self._beginning(call, beginning)
         try:
             begun = await process.call(begin)
-        except Exception:
+        except BaseException as error:
+            self._break(RequestPlace.here(call), error)
             raise
-        except BaseException:
-            self._broken = call
-            raise
-        return Request.begun(process, begun, self._all_do(call), others)
+        request = Request.begun(process, begun, self._all_do(call), others)
+        begun.when_failed(partial(self._break, request.place))
+        return request
 
     def _beginning(self, call: str, beginning: Beginning) -> Callable[[], Any]:
         """Return the plain call that begins an algorithm."""
         if self._broken:
             raise MpiError(
                 ErrorClass.ERR_COMM,
-                f"Comm.{call}: {self.Get_name()} is broken, its {self._broken} was cancelled here; make "
-                "another by Create_group on all its ranks, as Dup and Split are calls of this one",
+                f"Comm.{call}: {self.Get_name()} is broken, its {self._broken.call} at {self._broken.at} "
+                f"{self._broken.on('this rank')}; make another by Create_group on all its ranks, as Dup and Split are "
+                "calls of this one",
             )
-        process, plain = self._running(), self.plain
+        process, plain = self._running(), self._alive(call)
         tag = self._next_tag()
         if process.same_calls is not None:
             process.same_calls.called(
@@ -400,17 +398,35 @@ class Collective(CommBase):
         process: Process = self._running()
         begun = await process.call(begin)
         if not begun.over:
-            await process.wait(lambda: begun.over, self._all_do(call), self._others(ranks))
+            try:
+                await process.wait(lambda: begun.over, self._all_do(call), self._others(ranks))
+            except BaseException:  # it goes on without its task, and may fail yet
+                begun.when_failed(partial(self._failed, RequestPlace.here(call)))
+                raise
         if begun.error is not None:
             raise begun.error
         return begun.result
 
+    def _break(self, place: RequestPlace, error: BaseException) -> None:
+        """Refuse every further collective, since a call at a line has failed or was cancelled."""
+        failed = self._failed(place, error)
+        if self._broken is None and not self._running().ended:
+            self._broken = failed
+
+    def _failed(self, place: RequestPlace, error: BaseException) -> FailedCall:
+        """Take note for reports of a call that has failed or was cancelled."""
+        call, file, line = place
+        failed = FailedCall.of(call, self._known().name, f"{file}:{line}", error)
+        self._running().failed_calls.append(failed)
+        return failed
+
     def _next_tag(self) -> int:
         """Return the tag of the messages of the next call."""
-        return self._calls % _TAGS
+        tags: int = self._running().library.tags
+        return self._calls % tags
 
     def _all_do(self, call: str) -> str:
-        return all_do(call, self.plain.name)
+        return all_do(call, self._known().name)
 
     def _others(self, ranks: Sequence[int]) -> list[int]:
         return [each for each in ranks if each != self._running().rank]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from conduit import BadRequest
 from conduit.words import many
 from conduits.mpi.awaited.base import CommBase
-from conduits.mpi.awaited.buffers import IN_PLACE, Span, VectorBuffer, numbers, of_mpi4py, same_buffer, span, whole
+from conduits.mpi.awaited.buffers import IN_PLACE, Span, VectorBuffer, numbers, of_mpi4py, share_bytes, span, whole
 from conduits.mpi.awaited.datatypes import Datatype
 from conduits.mpi.awaited.elements import moved, of_both
 from conduits.mpi.awaited.operators import NO_OP, REPLACE, ReductionOp
@@ -121,18 +121,10 @@ def received(buffer: Any, call: str) -> Span:
 
 def apart(call: str, one: Span | VectorBuffer | None, other: Span | VectorBuffer | None) -> None:
     """Raise MpiError where two buffers of a call share bytes."""
-    if one is not None and other is not None and same_buffer(_used(one), _used(other)):
+    if one is not None and other is not None and share_bytes(one, other):
         raise MpiError(
             ErrorClass.ERR_BUFFER, f"Comm.{call}: sendbuf and recvbuf share bytes; give MPI.IN_PLACE, or two buffers"
         )
-
-
-def _used(buffer: Span | VectorBuffer) -> memoryview:
-    """Return the bytes from the first to the last that are meant."""
-    if isinstance(buffer, Span):
-        return buffer.view
-    places = [(start, start + size) for start, size in buffer.places if size]
-    return buffer.view[min(places)[0] : max(end for _, end in places)] if places else buffer.view[:0]
 
 
 def fitting(call: str, give: int, take: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import Any
 
@@ -23,17 +23,19 @@ from conduits.mpi.errors import ErrorClass, MpiError
 COMM_TYPE_SHARED = 1
 _ENTRY = Struct("<qqQ")  # color, key, the lowest context that a rank has not used
 _CONTEXT = Struct("<Q")
+_FAR = 1 << 62
+"""Bound of colors and keys."""
 _MADE_AT = " (made at "
 
 
 def _splitting(self: Comm, color: int = 0, key: int = 0) -> tuple[Any, ...]:
     if color is None:
         raise BadRequest("Comm.Split: color=None; for a rank that is to be in none write MPI.UNDEFINED")
-    number = whole(color, "Comm.Split: color", low=-(1 << 62))
+    number = whole(color, "Comm.Split: color", low=-_FAR, high=_FAR)
     if number < 0 and number != UNDEFINED:
         raise MpiError(ErrorClass.ERR_ARG, f"Comm.Split: color={number} is negative; use 0 or more, or MPI.UNDEFINED")
     self._alive("Split")
-    return self, number, whole(key, "Comm.Split: key", low=-(1 << 62))
+    return self, number, whole(key, "Comm.Split: key", low=-_FAR, high=_FAR)
 
 
 def _splitting_type(self: Comm, split_type: int, key: int = 0, info: Any = None) -> tuple[Any, ...]:
@@ -42,7 +44,7 @@ def _splitting_type(self: Comm, split_type: int, key: int = 0, info: Any = None)
             ErrorClass.ERR_ARG, f"Comm.Split_type: split_type={split_type!r} is not here; use MPI.COMM_TYPE_SHARED"
         )
     self._alive("Split_type")
-    return self, split_type, whole(key, "Comm.Split_type: key", low=-(1 << 62)), info
+    return self, split_type, whole(key, "Comm.Split_type: key", low=-_FAR, high=_FAR), info
 
 
 def _check_part(call: str, self: Comm, group: Any) -> None:
@@ -69,8 +71,15 @@ def _creating_group(self: Comm, group: Any, tag: int = 0) -> tuple[Any, ...]:
     return (self, group) if tag == 0 else (self, group, self._tag(tag, "Create_group"))
 
 
-def _alive(self: Comm, *_: Any, **__: Any) -> None:
+def _duplicating(self: Comm, info: Any = None) -> None:
     self._alive("Dup")
+
+
+def _alone(call: str) -> Callable[[Comm], None]:
+    def check(self: Comm) -> None:
+        self._alive(call)
+
+    return check
 
 
 class Comm(PointToPoint, Collective):
@@ -96,12 +105,12 @@ class Comm(PointToPoint, Collective):
 
     # -- new communicators -------------------------------------------------------------------------------
 
-    @checked_call(_alive)
+    @checked_call(_duplicating)
     async def Dup(self, info: Any = None) -> Comm:
         """Return another one of the same processes; collective."""
         return await self._made("Dup", self.plain.group, self._named("a duplicate"))
 
-    @checked_call(_alive)
+    @checked_call(_alone("Clone"))
     async def Clone(self) -> Comm:
         """As `Dup`."""
         return await self._made("Clone", self.plain.group, self._named("a duplicate"))
@@ -146,11 +155,15 @@ class Comm(PointToPoint, Collective):
             channel = CollectiveChannel(plain, plain.GROUP, tag, hosts, process, members)
             return process.library.schedule(all_gather_bytes(channel, _CONTEXT.pack(first)), "Create_group")
 
-        given = await self._all(agree, "Create_group", group.members)
+        try:
+            given = await self._all(agree, "Create_group", group.members)
+        except BaseException as error:  # which leaves this communicator as it is
+            self._failed(RequestPlace.here("Create_group"), error)
+            raise
         context = max(_CONTEXT.unpack(each)[0] for each in given)
         return await self._of(group.members, context, self._named("a part"))
 
-    @checked_call(_alive)
+    @checked_call(_alone("Free"))
     async def Free(self) -> None:
         """Give it back; collective.  The handle is null then; what was begun in it goes on."""
         plain = self.plain
@@ -158,14 +171,14 @@ class Comm(PointToPoint, Collective):
             raise MpiError(ErrorClass.ERR_COMM, f"Comm.Free: {plain.name} cannot be freed")
         await self._running().call(plain.Free)
         place = RequestPlace.here("Free")
-        self.plain = NullComm(f", {plain.name}, was freed at {place.file}:{place.line}")
+        self.plain = NullComm(f", {plain.name}, was freed at {place.file}:{place.line}", plain)
 
     # -- inside ------------------------------------------------------------------------------------------
 
     def _named(self, kind: str) -> str:
         """Return the name of one that is made of this one, with the line of the program, which tells it apart."""
         place = RequestPlace.here("")
-        return f"{kind} of {self.Get_name().partition(_MADE_AT)[0]}{_MADE_AT}{place.file}:{place.line})"
+        return f"{kind} of {self._known().name.partition(_MADE_AT)[0]}{_MADE_AT}{place.file}:{place.line})"
 
     async def _agreed(self, call: str, color: int, key: int) -> list[tuple[int, int, int]]:
         """Return color, key and lowest unused context of every rank."""

@@ -157,6 +157,8 @@ def _ranged(triples: Sequence[tuple[int, int, int]], call: str) -> list[int]:
             raise BadRequest(f"Group.{call}: {triple!r} is no triple of integers (first, last, stride)") from None
         if not stride:
             raise MpiError(ErrorClass.ERR_ARG, f"Group.{call}: the stride of {triple!r} is 0")
+        if (last - first) * stride < 0:
+            raise MpiError(ErrorClass.ERR_ARG, f"Group.{call}: the stride of {triple!r} leads away from its last rank")
         ranks += range(first, last + (1 if stride > 0 else -1), stride)
     return ranks
 

@@ -8,11 +8,12 @@ from typing import Any, Literal
 
 from conduit import ConduitError, call_guard, checked_call, refuse_call
 from conduits.mpi.awaited.base import CommBase
-from conduits.mpi.awaited.buffers import NO_BYTES, bytes_of, is_one
+from conduits.mpi.awaited.buffers import NO_BYTES, bytes_of, disjoint, is_one
 from conduits.mpi.awaited.request import MESSAGE_NO_PROC, MatchedMessage, Prequest, Request
 from conduits.mpi.awaited.status import Status, check_status
 from conduits.mpi.engine.plain import TAG_UB
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
+from conduits.mpi.errors import ErrorClass, MpiError
 
 
 def _is_nobody(peer: Any) -> bool:
@@ -62,11 +63,17 @@ def _both(
 ) -> tuple[Any, ...]:  # fmt: skip
     call = "Sendrecv"
     check_status(status, f"Comm.{call}")
-    return (
-        self, _bytes(sendbuf, dest, call, "sendbuf"), self._peer(dest, call, "dest"),
-        self._tag(sendtag, call, "sendtag"), _bytes(recvbuf, source, call, "recvbuf", writable=True),
-        self._peer(source, call, "source", any_source=True), self._tag(recvtag, call, "recvtag", any_tag=True), status,
-    )  # fmt: skip
+    out, there = _bytes(sendbuf, dest, call, "sendbuf"), self._peer(dest, call, "dest")
+    number = self._tag(sendtag, call, "sendtag")
+    into = _bytes(recvbuf, source, call, "recvbuf", writable=True)
+    here = self._peer(source, call, "source", any_source=True)
+    if PROC_NULL not in (there, here) and not disjoint(out, into):
+        raise MpiError(
+            ErrorClass.ERR_BUFFER,
+            "Comm.Sendrecv: sendbuf and recvbuf share bytes; write Sendrecv_replace(buf, ...) where the same is sent "
+            "and received into, or give two buffers",
+        )
+    return self, out, there, number, into, here, self._tag(recvtag, call, "recvtag", any_tag=True), status
 
 
 def _replacing(
@@ -121,6 +128,16 @@ class Exchange:
         """Return whom it still waits for, by numbers in the world."""
         comm, (sends, receives) = self._comm, self.left()
         return [*(comm.ranks_of(self._dest) if sends else ()), *(comm.ranks_of(self._source) if receives else ())]
+
+
+def _has_message(error: Exception, receive: Any, status: Status | None) -> None:
+    """Tell of the message that the receive of an exchange has whose send has failed."""
+    if status is not None:
+        status.fill(receive)
+    error.add_note(
+        f"its receive had the message of rank {receive.source}, tag {receive.tag}, by then, which goes into its "
+        "buffer: no other receive gets it"
+    )
 
 
 class PointToPoint(CommBase):
@@ -332,7 +349,7 @@ class PointToPoint(CommBase):
         self, call: str, out: memoryview | None, dest: int, sendtag: int, into: memoryview, source: int, recvtag: int,
         status: Status | None,
     ) -> None:  # fmt: skip
-        process, plain = self._running(), self.plain
+        process, plain = self._running(), self._alive(call)
 
         def begin() -> tuple[Any, Any]:
             data = out
@@ -342,8 +359,10 @@ class PointToPoint(CommBase):
             receive = plain.Irecv(into, source, recvtag)
             try:
                 return receive, plain.Isend(data, dest, sendtag)
-            except Exception:  # nothing gets there any more: no later message is to go to a call that has failed
-                receive.Cancel()
+            except Exception as error:  # nothing gets there any more
+                receive.Cancel()  # no later message is to go to a call that has failed
+                if receive.source >= 0 and not receive.cancelled:
+                    _has_message(error, receive, status)
                 raise
 
         receive, send = await process.call(begin)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
@@ -16,6 +16,7 @@ from conduit import current as current_endpoint
 from conduit.contract import Clue
 from conduit.errors import ConduitError
 from conduit.words import many
+from conduits.mpi.awaited.failed_calls import FailedCall, FailedCalls
 from conduits.mpi.awaited.open_requests import OpenRequests
 from conduits.mpi.awaited.status import Status
 from conduits.mpi.collectives.channel import Tally
@@ -23,6 +24,7 @@ from conduits.mpi.collectives.channel import Tally
 _T = TypeVar("_T")
 
 
+_FAILED = 4  # collective calls of a rank that a report names
 _NO_PROGRAM = ("conduits.mpi.", "conduit.")
 
 
@@ -165,6 +167,8 @@ class Process(ABC):
         tally: where the messages of collectives are counted, None where they are not.
         same_calls: where the collective calls of all ranks are compared, or of a process kept; None where they are not.
         unwaited: how many requests were begun and not waited for, by call and line of the program.
+        failed_calls: the last collective calls that have failed on this rank, or were cancelled there.
+        ended: whether its job is over, so that every call is refused.
         tested: returns what a report is to say of the requests that were tested last, "" for nothing; None where the
             rank has waited since.
         call: awaited as `call(function, *args)`, calls a plain function of MPI; returns what it does when the CPU has
@@ -175,6 +179,7 @@ class Process(ABC):
     collectives = "flat"
     tally: Tally | None = None
     same_calls: CallRecord | None = None
+    ended = False
 
     def __init__(self, library: Any, rank: int, hosts: Sequence[int]) -> None:
         self.library = library
@@ -182,6 +187,7 @@ class Process(ABC):
         self.hosts = tuple(hosts)
         self.handles: dict[str, Any] = {}
         self.unwaited: Counter[RequestPlace] = Counter()
+        self.failed_calls: deque[FailedCall] = deque(maxlen=_FAILED)
         self.tested: Callable[[], str] | None = None
 
     @abstractmethod
@@ -297,6 +303,8 @@ class Process(ABC):
         """Tell what this rank knows when a report is made of a job that gets no further."""
         if self.tested is not None and (text := self.tested()):
             told.note(text)
+        if self.failed_calls:
+            told.clue(FailedCalls(tuple(dict.fromkeys(self.failed_calls))))
 
     async def finish(self) -> None:  # noqa: B027  where time is virtual the job waits by itself
         """Wait, when the rank's main is over, until all that it has begun is away."""

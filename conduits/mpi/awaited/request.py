@@ -15,7 +15,7 @@ from conduits.mpi.awaited import not_here
 from conduits.mpi.awaited.buffers import Span, span
 from conduits.mpi.awaited.open_requests import OpenRequest, OpenRequests
 from conduits.mpi.awaited.process import Process, RequestPlace, current
-from conduits.mpi.awaited.status import UNDEFINED, Status, check_status
+from conduits.mpi.awaited.status import UNDEFINED, Status, check_status, error_class
 from conduits.mpi.engine.plain import CompletedRequest
 from conduits.mpi.errors import ErrorClass, MpiError
 
@@ -243,6 +243,12 @@ class Request:
 
     # -- inside ----------------------------------------------------------------------------------------
 
+    @property
+    def place(self) -> RequestPlace:
+        """The line that has begun it, as long as it was not waited for."""
+        assert self._begun is not None
+        return self._begun
+
     def _of(self) -> Process:
         assert self._process is not None
         return self._process
@@ -266,6 +272,7 @@ class Request:
             status.fill(getattr(self._plain, "active", None) or self._plain)
         else:
             status.clear()
+            status.error = error_class(self._error())
 
     def _error(self) -> BaseException | None:
         found: BaseException | None = None if self._plain is None else self._plain.error
@@ -451,7 +458,7 @@ def _finish_all(requests: Sequence[Request], places: Sequence[int], statuses: li
         request._settle()
         if error is not None:
             errors[place] = error
-            status.error = getattr(error, "Get_error_class", lambda: ErrorClass.ERR_OTHER)()
+            status.error = error_class(error)
         filled.append(status)
     if statuses is not None:
         statuses[:] = filled

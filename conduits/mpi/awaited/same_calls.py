@@ -11,10 +11,10 @@ from typing import NamedTuple
 import attrs
 
 from conduit.contract import Turn
+from conduits.mpi.awaited.peers import ranks_in_words
 from conduits.mpi.awaited.process import CallRecord, RequestPlace
 from conduits.mpi.errors import ErrorClass, MpiError
 
-_SHOWN = 8  # ranks
 OF_SOME = ("Bcast", "Scatter", "Scatterv", "Gather", "Gatherv", "Reduce", "Scan", "Exscan")
 """Calls that may end on a rank before all have come."""
 
@@ -185,7 +185,8 @@ class SameCalls:
             if of == context and rank in each.group:
                 place, came = each.place, sorted(each.came)
                 have = "has" if len(came) == 1 else "have"
-                called = f"{place.call} on {each.name}, which {_ranks(came)} {have} called at {place.file}:{place.line}"
+                who, at = ranks_in_words(came), f"{place.file}:{place.line}"
+                called = f"{place.call} on {each.name}, which {who} {have} called at {at}"
                 yield {one: all_do(place.call, name) for one, name in each.came.items()}, called
 
     def unmatched(self) -> Iterator[str]:
@@ -294,11 +295,6 @@ def not_by_all(place: RequestPlace, name: str, came: Sequence[int], group: Seque
     """
     absent = sorted(set(group).difference(came))
     return (
-        f"{place.call} on {name}, at {place.file}:{place.line}, was called by {_ranks(came)}, and not by "
-        f"{_ranks(absent)}: all ranks make the same collective calls"
+        f"{place.call} on {name}, at {place.file}:{place.line}, was called by {ranks_in_words(came)}, and not by "
+        f"{ranks_in_words(absent)}: all ranks make the same collective calls"
     )
-
-
-def _ranks(ranks: Sequence[int]) -> str:
-    shown = ", ".join(map(str, ranks[:_SHOWN])) + ", ..." * (len(ranks) > _SHOWN)
-    return f"rank{'s' * (len(ranks) > 1)} {shown}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import copy_context
+from functools import partial
 from struct import Struct
 from typing import Any
 
@@ -92,11 +94,14 @@ def _operand(
     """
     given = mine or into
     assert given is not None
+    apply: Callable[..., object] = op.apply
+    if not op.is_predefined:
+        apply = partial(copy_context().run, apply)  # any poll of the job may come to it, also one of another rank
     datatype = given.datatype
     operand = memoryview(bytearray(len(given.view))) if within is None else within.view
     if within is None or mine is not None:
         channel.copy(given.view, operand)
     name = op.name if op.is_predefined else ""
     return operand, Combining(
-        channel, lambda one, other: op.apply(one, other, datatype), datatype.extent, name, datatype.name
+        channel, lambda one, other: apply(one, other, datatype), datatype.extent, name, datatype.name
     )

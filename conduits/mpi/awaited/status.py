@@ -6,7 +6,7 @@ from typing import Any
 
 from conduit import BadRequest
 from conduit.words import is_a, plain
-from conduits.mpi.awaited.buffers import of_mpi4py
+from conduits.mpi.awaited.buffers import datatype_of, of_mpi4py, whole
 from conduits.mpi.awaited.datatypes import BYTE, Datatype
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG
 from conduits.mpi.errors import ErrorClass
@@ -74,7 +74,7 @@ class Status:
 
     def Set_source(self, source: int) -> None:
         """Set the source."""
-        self.source = int(source)
+        self.source = whole(source, "Status.Set_source: source", low=-(1 << 31))
 
     def Get_tag(self) -> int:
         """Return the tag."""
@@ -82,7 +82,7 @@ class Status:
 
     def Set_tag(self, tag: int) -> None:
         """Set the tag."""
-        self.tag = int(tag)
+        self.tag = whole(tag, "Status.Set_tag: tag", low=-(1 << 31))
 
     def Get_error(self) -> int:
         """Return the class of the error."""
@@ -90,11 +90,11 @@ class Status:
 
     def Set_error(self, error: int) -> None:
         """Set the error."""
-        self.error = int(error)
+        self.error = whole(error, "Status.Set_error: error", low=-(1 << 31))
 
     def Get_count(self, datatype: Datatype = BYTE) -> int:
         """Return how many whole elements the message has, UNDEFINED where it has a broken one."""
-        count, rest = divmod(self.count, datatype.extent)
+        count, rest = divmod(self.count, datatype_of(datatype, "Status.Get_count: datatype").extent)
         return UNDEFINED if rest else count
 
     def Get_elements(self, datatype: Datatype) -> int:
@@ -103,7 +103,8 @@ class Status:
 
     def Set_elements(self, datatype: Datatype, count: int) -> None:
         """Set how many elements it has."""
-        self.count = int(count) * datatype.extent
+        size = datatype_of(datatype, "Status.Set_elements: datatype").extent
+        self.count = whole(count, "Status.Set_elements: count") * size
 
     def Is_cancelled(self) -> bool:
         """Return whether the request ended without a message."""

@@ -16,7 +16,7 @@ from conduits.mpi.engine.device import IncomingMessage
 from conduits.mpi.engine.engine import Engine
 from conduits.mpi.engine.persistent import PersistentCalls
 from conduits.mpi.engine.schedule import Schedule, Steps
-from conduits.mpi.engine.sharing import HostExchange, Share, SharedReading
+from conduits.mpi.engine.sharing import TAGS, HostExchange, Share, SharedReading
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL, Mode, Receive, Send
 from conduits.mpi.errors import ErrorClass, MpiError
 from conduits.mpi.interface import PlainRequest, SharedPiece, SharedTake
@@ -100,10 +100,12 @@ class EngineLibrary:
         alone: that of this rank alone.
         buffer: where buffered sends are kept.
         numbers: of contexts.
+        tags: how many tags collective calls have, from 0 on; then they begin again.
         pushes: how often to ask in a row after a large payload: here asking moves nothing.
     """
 
     ANY_SOURCE = ANY_SOURCE
+    tags = TAGS
     pushes = 1
 
     def __init__(self, engine: Engine) -> None:

@@ -29,7 +29,7 @@ class Schedule:
         result: what it returned.
     """
 
-    __slots__ = ("_asked", "_awaited", "_steps", "cancelled", "error", "over", "result", "what")
+    __slots__ = ("_asked", "_awaited", "_steps", "_when_failed", "cancelled", "error", "over", "result", "what")
 
     def __init__(self, asked: Callable[[], object], steps: Steps, what: str) -> None:
         self._asked = asked
@@ -37,8 +37,9 @@ class Schedule:
         self._awaited: list[Any] = []
         self.what = what
         self.over = self.cancelled = False
-        self.error: BaseException | None = None
+        self.error: Exception | None = None
         self.result: Any = None
+        self._when_failed: Callable[[Exception], object] | None = None
 
     def ready(self) -> bool:
         """Return whether all that it waits for is over; free of cost."""
@@ -55,7 +56,15 @@ class Schedule:
             self.over, self.result = True, end.value
         except Exception as error:
             self.over, self.error = True, error
+            if self._when_failed is not None:
+                self._when_failed(error)
         return self.over
+
+    def when_failed(self, tell: Callable[[Exception], object]) -> None:
+        """Call `tell` with what is raised in it, at once where that is known."""
+        self._when_failed = tell
+        if self.error is not None:
+            tell(self.error)
 
     def Test(self) -> bool:
         """Return whether it is over; charges what a test costs."""

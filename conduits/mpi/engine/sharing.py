@@ -12,7 +12,17 @@ from typing import Protocol
 from conduits.mpi.engine.transfer import Transfer, TransferEngine
 from conduits.mpi.interface import SharedPiece, SharedTake
 
+TAGS = 1 << 30
+"""How many tags collective calls have; then they begin again."""
 _NOTHING = memoryview(b"")
+
+
+def comes_after(tag: int, other: int) -> bool:
+    """Say whether the call with a tag is a later one of its communicator than that with another.
+
+    They are less than half of all tags apart.
+    """
+    return 0 < (tag - other) % TAGS < TAGS // 2
 
 
 class Share(Transfer):

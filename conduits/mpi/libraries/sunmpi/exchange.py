@@ -22,7 +22,7 @@ import attrs
 from conduit.sim import Memory
 from conduit.simnet.chain import Act, Done, Steps
 from conduits.mpi.engine.device import Matching
-from conduits.mpi.engine.sharing import Share, SharedReading
+from conduits.mpi.engine.sharing import Share, SharedReading, comes_after
 from conduits.mpi.interface import SharedTake
 from conduits.mpi.libraries.memory import HostMemory
 from conduits.mpi.libraries.sunmpi.shared_buffers import ALL, COUNT, COUNTS, FLAG, INLINE, BufferKey, SharedBuffers
@@ -110,7 +110,7 @@ class LocalExchange:
         self._waiting: dict[BufferKey, dict[_Reader, None]] = {}
         self._readings: Counter[int] = Counter()  # under way, by context
         self._counting: Counter[int] = Counter()  # counts under way, by context
-        self._told: dict[int, dict[int, int]] = {}  # by context and part the count that this rank has stored last
+        self._told: dict[int, dict[int, int]] = {}  # by context and part the last call that this rank has counted
         self._counts = {"shares": 0, "shared_pieces": 0, "takes": 0}
         buffers.join(engine.rank, self)
 
@@ -194,9 +194,10 @@ class LocalExchange:
         key = share.context, self._engine.rank, COUNTS, share.part
         memory, told = self._buffers.make(key), self._told.setdefault(share.context, {})
         # Between hosts a later call may be over first, which says as much of those before it.
-        told[share.part] = calls = max(share.tag + 1, told.get(share.part, 0))
+        last = told.get(share.part, share.tag)
+        told[share.part] = last = last if comes_after(last, share.tag) else share.tag
         self._engine.charge(self._costs.flag_ps)
-        yield self._store(memory, 0, COUNT.pack(calls), partial(self._tell, key, share.pieces[0].readers))
+        yield self._store(memory, 0, COUNT.pack(last + 1), partial(self._tell, key, share.pieces[0].readers))
         self._counting[share.context] -= 1
         self._engine.ended(share)
         self._buffers.ended(share.context)
@@ -242,8 +243,8 @@ class LocalExchange:
     def _are_read(self, writing: _Writing) -> bool:
         """Return whether all is read that this rank wrote in calls too long ago; give those buffers back."""
         writings = self._writings[writing.share.context]
-        oldest = writing.share.tag - self._costs.calls
-        for each in [each for each in writings if each.share.tag <= oldest]:
+        recent = writing.share.tag - self._costs.calls + 1
+        for each in [each for each in writings if comes_after(recent, each.share.tag)]:
             memory = each.memory
             if memory is None or not each.share.over:
                 return False
@@ -299,7 +300,8 @@ class LocalExchange:
     def _flag(self, memory: Memory, reading: SharedReading, take: SharedTake) -> tuple[int, int] | None:
         """Return how many bytes all pieces and this one have, None where it is not there."""
         if reading.counts:
-            return (0, 0) if COUNT.unpack(memory.read(0, COUNT.size))[0] > reading.tag else None
+            (calls,) = COUNT.unpack(memory.read(0, COUNT.size))
+            return (0, 0) if calls and not comes_after(reading.tag, calls - 1) else None
         number, total, size = FLAG.unpack(memory.read(self._layout.flag_at(take.number), FLAG.size))
         return (total, size) if number == take.number + 1 else None
 

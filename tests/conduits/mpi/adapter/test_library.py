@@ -74,6 +74,11 @@ def test_communicators_made_at_once_of_groups_that_overlap_are_made_with_tags_of
         assert made[2][1].tags[0, 1, 2] == tags[0, 1, 2]
 
 
+def test_collective_calls_have_as_many_tags_as_mpi():
+    ((library, _),) = libraries(1, 32767)
+    assert library.tags == 32768
+
+
 def test_a_rank_outside_of_a_group_ends_its_agreement_too():
     ((library, _),) = libraries(1)
     first = library.next_context()

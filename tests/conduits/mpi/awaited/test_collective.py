@@ -683,9 +683,10 @@ def test_a_collective_that_is_cancelled_as_it_is_begun_breaks_its_communicator(c
         await made.Barrier()
         return refused.value.Get_error_class(), str(refused.value)
 
+    line = inspect.getsourcelines(main)[1] + 4
     text = (
-        f"Comm.Barrier: MPI_COMM_WORLD is broken, its {call} was cancelled here; make another by Create_group on all "
-        "its ranks, as Dup and Split are calls of this one"
+        f"Comm.Barrier: MPI_COMM_WORLD is broken, its {call} at {__file__}:{line} was cancelled on this rank; make "
+        "another by Create_group on all its ranks, as Dup and Split are calls of this one"
     )
     assert MPI.run(main, library="scampi", ranks=2).values == [(MPI.ERR_COMM, text)] * 2
 
@@ -792,3 +793,28 @@ def test_messages_of_a_collective_that_no_rank_waits_in_are_told_with_its_line()
         in text
     )
     assert "not handled" not in text
+
+
+def test_colors_and_keys_have_bounds():
+    async def main(comm):
+        for bad in ((1 << 70, 0), (0, 1 << 70), (0, -(1 << 70))):
+            with pytest.raises(MPI.Exception, match=r"^Comm\.Split: (color|key)=-?\d+ is (greater|less) than -?\d+$"):
+                await comm.Split(*bad)
+        with pytest.raises(MPI.Exception, match=r"^Comm\.Split_type: key=\d+ is greater than"):
+            await comm.Split_type(MPI.COMM_TYPE_SHARED, 1 << 70)
+        made = await comm.Split((1 << 31) - 1, -(1 << 31) + comm.rank)
+        return made.rank
+
+    assert MPI.run(main, library="scampi", ranks=2).values == [0, 1]
+
+
+@pytest.mark.parametrize("call", ["Dup", "Clone", "Free", "Split", "Barrier", "Ibarrier"])
+def test_a_null_communicator_refuses_a_call_by_its_own_name(call):
+    async def main(comm):
+        freed = await comm.Dup()
+        await freed.Free()
+        for null in (MPI.COMM_NULL, freed):
+            with pytest.raises(MPI.Exception, match=rf"^Comm\.{call}: this communicator"):
+                await getattr(null, call)()
+
+    MPI.run(main, library="scampi", ranks=1)

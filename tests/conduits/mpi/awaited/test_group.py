@@ -17,3 +17,15 @@ def test_ranges_of_a_group_are_of_integers():
             call([(0, 1.9, 1)])
         with pytest.raises(conduit.BadRequest, match=r"\(0, 1\) is no triple of integers \(first, last, stride\)$"):
             call([(0, 1)])
+
+
+def test_a_range_whose_stride_leads_away_from_its_end_is_refused_as_by_mpi_libraries():
+    world = MPI.Group.of(range(8))
+    for call in (world.Range_incl, world.Range_excl):
+        for triple in ((1, 3, -1), (3, 1, 1), (3, 2, 5)):
+            with pytest.raises(
+                MPI.Exception, match=r"the stride of \(\d, \d, -?\d\) leads away from its last"
+            ) as error:
+                call([triple])
+            assert error.value.Get_error_class() == MPI.ERR_ARG
+    assert world.Range_incl([(3, 3, -2), (2, 2, 9)]).members == (3, 2)

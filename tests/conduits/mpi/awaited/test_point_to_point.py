@@ -896,3 +896,79 @@ def test_a_request_that_is_over_says_so(library):
 
     what = "MPI Isend to rank 1, tag 3, on MPI_COMM_WORLD"
     assert two(main, library).values[0] == (f"<Request {what}>", f"<Request null, was {what}>", "<Request null>")
+
+
+@pytest.mark.parametrize("call", ["Recv", "Ssend", "Sendrecv", "Irecv", "Probe", "Allreduce"])
+def test_a_call_that_waits_on_a_communicator_that_was_freed_is_told_with_its_name(call):
+    calls = {
+        "Recv": lambda comm: comm.Recv(bytearray(1), 1),
+        "Ssend": lambda comm: comm.Ssend(b"x", 1),
+        "Sendrecv": lambda comm: comm.Sendrecv(bytes(200_000), 1, 3, bytearray(1), 1, 3),
+        "Irecv": lambda comm: comm.Irecv(bytearray(1), 1),
+        "Probe": lambda comm: comm.Probe(1),
+        "Allreduce": lambda comm: comm.Allreduce(np.zeros(1), np.zeros(1)),
+    }
+
+    async def wait(comm):
+        made = await calls[call](comm)
+        if call == "Irecv":
+            await made.Wait()
+
+    async def main(comm):
+        other = await comm.Dup()
+        other.Set_name("the other")
+        if comm.rank == 0:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(wait, other)
+                await trio.sleep(1e-3)
+                await other.Free()
+
+    with pytest.raises(conduit.Deadlock, match=rf"waits for MPI {call} .*on the other"):
+        MPI.run(main, library="scampi", ranks=2)
+
+
+@pytest.mark.parametrize("call", ["Send", "Recv", "Irecv", "Isend", "Iprobe", "Barrier", "Ibarrier", "Dup"])
+def test_a_call_that_was_made_before_its_communicator_was_freed_and_runs_after_that_is_refused(call):
+    async def main(comm):
+        other = await comm.Dup()
+        given = {"Send": (b"x", 0), "Isend": (b"x", 0), "Recv": (bytearray(1), 0), "Irecv": (bytearray(1), 0)}
+        begun = getattr(other, call)(*given.get(call, ()))
+        await other.Free()
+        with pytest.raises(
+            MPI.Exception, match=rf"^Comm\.{call}: this communicator, .*, was freed at .*:\d+$"
+        ) as error:
+            await begun
+        return error.value.Get_error_class()
+
+    assert MPI.run(main, library="scampi", ranks=1).values == [MPI.ERR_COMM]
+
+
+def test_what_a_matched_probe_has_found_and_nobody_has_received_is_told_where_its_sender_waits():
+    async def main(comm):
+        if comm.rank == 0:
+            await comm.Ssend(b"x", 1, 3)
+        else:
+            await comm.Mprobe(0, 3)
+
+    with pytest.raises(conduit.Deadlock) as error:
+        MPI.run(main, library="scampi", ranks=2)
+    assert "1 message that Mprobe or Improbe has found, never received: `await` the Recv() of each" in str(error.value)
+
+
+@pytest.mark.parametrize(("first", "second"), [((0, 5), (0, 5)), ((0, 5), (4, 9)), ((3, 9), (0, 4)), ((0, 9), (4, 5))])
+def test_an_exchange_whose_two_buffers_share_bytes_is_refused(first, second):
+    """What comes would be sent on where the send is late: which MPI forbids, and libraries do not notice."""
+
+    async def main(comm):
+        data, there, here = np.zeros(10), (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+        with pytest.raises(
+            MPI.Exception, match=r"^Comm\.Sendrecv: sendbuf and recvbuf share bytes; .*Sendrecv_re"
+        ) as error:
+            await comm.Sendrecv(data[slice(*first)], there, 0, data[slice(*second)], here, 0)
+        await comm.Sendrecv(data[slice(*first)], MPI.PROC_NULL, 0, data[slice(*second)], MPI.PROC_NULL, 0)
+        await comm.Sendrecv(data[:5] + comm.rank, there, 0, data[5:], here, 0)
+        await comm.Sendrecv(data[:0], there, 0, data[:0], here, 0)
+        return error.value.Get_error_class(), data.tolist()
+
+    values = MPI.run(main, library="scampi", ranks=3).values
+    assert values == [(MPI.ERR_BUFFER, [0] * 5 + [(rank - 1) % 3] * 5) for rank in range(3)]

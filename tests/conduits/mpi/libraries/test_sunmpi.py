@@ -343,6 +343,25 @@ def test_an_exchange_for_whose_send_no_path_is_left_leaves_no_receive_behind():
     assert result.values[0] == b"z"
 
 
+def test_an_exchange_for_whose_send_no_path_is_left_tells_of_the_message_that_it_has_received():
+    async def main(comm):
+        if comm.rank == 1:
+            await comm.Recv(bytearray(1), 0)
+            await comm.Send(b"z", 0, 6)
+            return None
+        await comm.Send(b"x", 1)
+        await comm.Probe(1, 6)
+        await conduit.current().compute(5e-3)
+        got, status = bytearray(1), MPI.Status()
+        with pytest.raises(conduit.NetworkError, match=r"no path from host 0 to host 1") as error:
+            await comm.Sendrecv(b"y", 1, 5, got, 1, 6, status)
+        return bytes(got), status.source, status.tag, status.count, error.value.__notes__
+
+    note = "its receive had the message of rank 1, tag 6, by then, which goes into its buffer: no other receive gets it"
+    result = MPI.run(main, ranks=2, ranks_per_host=1, library="sunmpi:fault=links@3ms")
+    assert result.values[0] == (b"z", 1, 6, 1, [note])
+
+
 def test_options_that_cannot_be_are_refused():
     async def main(comm):
         pass

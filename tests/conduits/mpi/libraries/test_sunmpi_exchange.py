@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 import conduit
 from conduits.mpi import MPI
+from conduits.mpi.engine import sharing
+from conduits.mpi.engine.plain import EngineLibrary
 from conduits.mpi.libraries.memory import TRAFFIC
 from conduits.mpi.libraries.sunmpi import constants as c
 from conduits.mpi.libraries.sunmpi.shared_buffers import FLAG, INLINE, LINE, SharedBuffers
@@ -204,6 +206,28 @@ def test_memory_does_not_grow_with_the_number_of_calls(call, monkeypatch):
     for calls in (5, 100):
         MPI.run(main, calls, ranks=4, ranks_per_host=4, library="sunmpi")
     assert found[0] == found[1] <= 4 * 3 * (2 * PIECE + 4096)
+
+
+@pytest.mark.parametrize("per_host", [2, 4])
+def test_calls_whose_tags_begin_again_are_told_from_earlier_ones(per_host, monkeypatch):
+    monkeypatch.setattr(EngineLibrary, "tags", 16)
+    monkeypatch.setattr(sharing, "TAGS", 16)
+
+    async def main(comm):
+        for number in range(60):
+            if comm.rank == number % 4:
+                await conduit.current().compute(number % 3 * 1e-4)
+            data = np.full(3, float(number if comm.rank == number % 4 else -1))
+            await comm.Allreduce(np.full(3, comm.rank + number), total := np.zeros(3, int))
+            assert total.tolist() == [6 + 4 * number] * 3
+            early = await comm.Ibarrier()
+            await comm.Bcast(data, root=number % 4)
+            assert data.tolist() == [number] * 3
+            await comm.Allgather(np.array([comm.rank * number]), every := np.zeros(4, int))
+            assert every.tolist() == [rank * number for rank in range(4)]
+            await early.Wait()
+
+    MPI.run(main, ranks=4, ranks_per_host=per_host, library="sunmpi")
 
 
 def test_what_a_communicator_had_goes_with_it(monkeypatch):
@@ -448,9 +472,10 @@ def test_barriers_that_end_in_another_order_than_they_begin_let_all_go():
 @pytest.mark.parametrize("call", ["Bcast", "Reduce", "Allreduce", "Allgather"])
 @pytest.mark.parametrize(("mine", "others"), [(50_000, 100_000), (100_000, 50_000)])
 def test_sizes_that_differ_hold_nobody_up(call, mine, others):
-    """All who notice are told; who has caught the error goes on, and so do those who write more than is read."""
+    """All who notice are told; who has caught the error goes on elsewhere, as do those who write more than is read."""
 
     async def main(comm):
+        other = await comm.Dup()
         count, told = mine if comm.rank == 0 else others, False
         data, into = np.zeros(count), np.zeros(count * (comm.size if call == "Allgather" else 1))
         try:
@@ -458,8 +483,8 @@ def test_sizes_that_differ_hold_nobody_up(call, mine, others):
         except MPI.Exception:
             told = True
         few = np.full(5, comm.rank)
-        await comm.Bcast(few, 1)
-        await comm.Barrier()
+        await other.Bcast(few, 1)
+        await other.Barrier()
         return told and (few == 1).all()
 
     values = MPI.run(main, ranks=5, ranks_per_host=5, library="sunmpi").values
