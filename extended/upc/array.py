@@ -13,6 +13,7 @@ import conduit
 from extended.front_ends import integer, public, shown
 from extended.numpy_warnings import warn_at
 from extended.program_lines import program_line
+from extended.scalars import plain
 from extended.sealed import refuse_copy
 from extended.upc import selection
 from extended.upc.agreement import END, Argument, agree
@@ -564,7 +565,7 @@ class SharedArray:
 
     def _number(self, call: str, name: str, value: Any) -> Any:
         number = self._atomic(call).number(call, name, value)
-        if self.dtype.kind in "iu" and number != index(value):  # elsewhere it is taken modulo 2**bits
+        if self.dtype.kind in "iu" and number != index(plain(value)):  # elsewhere it is taken modulo 2**bits
             raise self._refused(OverflowError(), value, (), call, name=name)
         return number
 

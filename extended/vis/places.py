@@ -43,7 +43,12 @@ def offsets(call: str, given: Any) -> Wide:
                 f"{call}: offsets is an array of shape {given.shape}; give one of one dimension, such as "
                 "offsets.reshape(-1)"
             )
-        if given.dtype.kind in "ib":
+        if given.dtype.kind == "b":  # numpy takes those of 0 and 1 for a mask
+            raise conduit.BadRequest(
+                f"{call}: offsets is an array of {many(given.size, 'bool')}, a mask; give the offsets in bytes, "
+                "such as numpy.flatnonzero(mask) * size for elements of that size"
+            )
+        if given.dtype.kind == "i":
             return given.astype(np.int64)
     elif not _iterable(given):
         raise conduit.BadRequest(f"{call}: offsets {is_a(given)}; give a list of integers")
