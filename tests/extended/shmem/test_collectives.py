@@ -211,6 +211,22 @@ def test_a_reduction_of_arrays_that_overlap_is_refused(call):
     run(main)
 
 
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ((1, -1, 2), "another order of the PEs: it would be PE 0 of the team, and is PE 1"),
+        ((1, 1, 2), "2 PEs and 3 came"),
+        ((1, 1, 1), "1 PE and 2 came"),
+    ],
+)
+def test_pes_that_ask_for_different_teams_are_told(other, words):
+    async def main(pe):
+        await pe.TEAM_WORLD.split_strided(*((0, 1, 2) if pe.my_pe() == 0 else other))
+
+    with pytest.raises(conduit.BadRequest, match=f"^team.split_strided: this PE asked for (?:{words}); give the same"):
+        run(main, pes=2 if other[1] < 0 else 3)
+
+
 def test_teams_number_their_pes_and_end_with_all_their_aliases():
     async def main(pe):
         team = await pe.TEAM_WORLD.split_strided(4, -2, num_contexts=2)
