@@ -19,8 +19,8 @@ import numpy as np
 
 import conduit
 from conduit.words import is_a
+from extended.as_meant import plain
 from extended.checks import integer, shown
-from extended.scalars import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -174,7 +174,7 @@ class FloatType(NumberType):
         """Return a real number, rounded to this type."""
         value = plain(value)
         # An array of one element would do for float(), but is a list of numbers to its author.
-        real = isinstance(value, Real) or (hasattr(value, "__index__") and not isinstance(value, np.ndarray))
+        real = isinstance(value, Real) or (hasattr(type(value), "__index__") and not isinstance(value, np.ndarray))
         if not real:
             raise conduit.BadRequest(
                 f"{call}: {name}={shown(value)} {is_a(value)}; it must be a real number, such as float({name})"

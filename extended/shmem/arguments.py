@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 import conduit
 from conduit.words import is_a, many
+from extended.as_meant import plain
 from extended.front_ends import integer, shown
-from extended.scalars import plain
 
 Array: TypeAlias = npt.NDArray[Any]
 

@@ -10,10 +10,10 @@ import numpy as np
 import trio
 
 import conduit
+from extended.as_meant import plain
 from extended.front_ends import integer, public, shown
 from extended.numpy_warnings import warn_at
 from extended.program_lines import program_line
-from extended.scalars import plain
 from extended.sealed import refuse_copy
 from extended.upc import selection
 from extended.upc.agreement import END, Argument, agree

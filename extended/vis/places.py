@@ -14,6 +14,7 @@ import numpy as np
 import conduit
 from conduit.words import is_a, many
 from extended import checks
+from extended.as_meant import a_list
 from extended.vis.region import StridedRegion
 from extended.vis.runs import Runs
 
@@ -37,6 +38,7 @@ def offsets(call: str, given: Any) -> Wide:
     Raises:
         conduit.BadRequest: no list of integers.
     """
+    given = a_list(given)
     if isinstance(given, np.ndarray):
         if given.ndim != 1:
             raise conduit.BadRequest(
@@ -80,6 +82,7 @@ def pieces(call: str, given: Any) -> Wide:
     Raises:
         conduit.BadRequest: no list of pairs of integers, or a negative number of bytes.
     """
+    given = a_list(given)
     if isinstance(given, np.ndarray) and given.ndim == 2 and given.shape[1] == 2 and given.dtype.kind == "i":
         if not (given[:, 1] < 0).any():
             return given.astype(np.int64)
@@ -104,6 +107,7 @@ def strides(call: str, given: Any, name: str, array: npt.NDArray[Any]) -> tuple[
     Raises:
         conduit.BadRequest: no list of as many integers as the array has dimensions.
     """
+    given = a_list(given)
     if not _iterable(given):
         raise conduit.BadRequest(
             f"{call}: strides {is_a(given)}; give a tuple with the bytes between elements there, one "

@@ -1,4 +1,4 @@
-"""What is one number to a user of numpy, though Python does not take it for one."""
+"""Arguments as users of numpy mean them, where Python takes them otherwise."""
 
 from __future__ import annotations
 
@@ -12,3 +12,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.ndarray) and not value.ndim:
         value = value[()]
     return bool(value) if isinstance(value, np.bool_) else value
+
+
+def a_list(value: Any) -> Any:
+    """Return a list as itself, but a memoryview as an array: Python goes through none of several dimensions."""
+    return np.asarray(value) if isinstance(value, memoryview) else value
