@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 
-def plain(value: Any) -> Any:
+def as_number(value: Any) -> Any:
     """Return an operand as itself, but bools of numpy as Python's and arrays of no dimension as what they hold."""
     if isinstance(value, np.ndarray) and not value.ndim:
         value = value[()]
