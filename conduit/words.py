@@ -94,14 +94,22 @@ def plain(value: object) -> str:
 
 def as_bytes(value: object) -> str:
     """Return what to give in the place of a value that has no bytes: "its bytes, 'text'.encode()"."""
-    text = plain(value)
     if isinstance(value, str):
-        return f"its bytes, {text if len(text) <= _SHOWN else 'text'}.encode()"
+        return f"its bytes, {_short(value, 'text')}.encode()"
     if isinstance(value, list | tuple):
-        return f"an array: numpy.array({text if len(text) <= _SHOWN else '...'})"
+        return f"an array: numpy.array({_short(value, '...')})"
     if isinstance(value, CoroutineType):
         return "what that call gives: it was not awaited"
     return "bytes, a bytearray, a memoryview or a numpy array"
+
+
+def _short(value: object, instead: str) -> str:
+    """Return how messages show a value, `instead` where that is long, or an element of it cannot be shown."""
+    try:
+        text = plain(value)
+    except Exception:
+        return instead
+    return text if len(text) <= _SHOWN else instead
 
 
 def value_text(value: object) -> str:

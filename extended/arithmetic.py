@@ -19,6 +19,7 @@ import numpy as np
 
 import conduit
 from conduit.words import is_a
+from extended.as_meant import as_number
 from extended.checks import integer, shown
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ class IntegerType(NumberType):
 
     def number(self, call: str, name: str, value: object) -> int:
         """Return an integer modulo 2**bits; floats are refused."""
-        return self.rounded(integer(call, name, value, "; for floats take dtype 'f8'"))
+        return self.rounded(integer(call, name, as_number(value), "; for floats take dtype 'f8'"))
 
     def rounded(self, value: int) -> int:
         """Return an integer modulo 2**bits."""
@@ -171,8 +172,9 @@ class FloatType(NumberType):
 
     def number(self, call: str, name: str, value: object) -> float:
         """Return a real number, rounded to this type."""
+        value = as_number(value)
         # An array of one element would do for float(), but is a list of numbers to its author.
-        real = isinstance(value, Real) or (hasattr(value, "__index__") and not isinstance(value, np.ndarray))
+        real = isinstance(value, Real) or (hasattr(type(value), "__index__") and not isinstance(value, np.ndarray))
         if not real:
             raise conduit.BadRequest(
                 f"{call}: {name}={shown(value)} {is_a(value)}; it must be a real number, such as float({name})"

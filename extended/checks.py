@@ -13,6 +13,7 @@ import numpy as np
 
 import conduit
 from conduit.words import is_a, plain
+from extended.as_meant import as_number
 
 VALUE_BYTES = 8
 """The largest value put or got as an integer, in bytes."""
@@ -175,7 +176,7 @@ def value(call: str, number: object, nbytes: int) -> int:
     Raises:
         conduit.BadRequest: not an integer, or one that does not fit.
     """
-    integral = integer(call, "value", number, _PUT_FLOATS)
+    integral = integer(call, "value", as_number(number), _PUT_FLOATS)
     low, high = -(1 << (8 * nbytes - 1)), (1 << (8 * nbytes)) - 1
     if not low <= integral <= high:
         raise conduit.BadRequest(

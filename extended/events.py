@@ -15,6 +15,7 @@ import trio
 
 import conduit
 from conduit.words import is_a, many
+from extended.as_meant import a_list
 from extended.buffers import EMPTY
 from extended.missing import Missing
 from extended.program_lines import SourceLine, program_line
@@ -458,7 +459,7 @@ def check_handles(call: str, handles: object) -> list[Handle[Any]]:
         raise conduit.BadRequest(f"{call}: handles is a single handle; give a list, [handle], or `await` it")
     if not isinstance(handles, Iterable) or getattr(handles, "shape", None) == ():  # the latter has no elements
         raise conduit.BadRequest(f"{call}: handles {is_a(handles)}; give a list of handles")
-    found = list(handles)  # which the program may change before it awaits the call
+    found = list(a_list(handles))  # which the program may change before it awaits the call
     for position, handle in enumerate(found):
         if not isinstance(handle, Handle):
             hint = "no handle"

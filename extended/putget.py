@@ -9,6 +9,7 @@ import numpy as np
 
 import conduit
 from extended import checks
+from extended.as_meant import as_number
 from extended.buffers import check_readable, check_writable, flat
 from extended.calls import public
 from extended.events import EVERYTHING, GET, PUT, Events, Handle, Operation, OperationGroup, check_handles
@@ -519,4 +520,4 @@ def _destination(nbytes: SupportsIndex | None, out: Target | None) -> tuple[Any,
 
 def _encoded(value: SupportsIndex, nbytes: SupportsIndex) -> bytes:
     size = index(nbytes)
-    return (index(value) & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+    return (index(as_number(value)) & ((1 << 8 * size) - 1)).to_bytes(size, "little")

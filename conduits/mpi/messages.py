@@ -102,9 +102,19 @@ class MessageChannel:
         found = mine[slot]
         if found.sent is not None and not found.reusable():
             # Its message has arrived, else this slot were not in use again; only MPI has not noticed here.
-            self._old.append(found)
+            self._set_aside(found)
             found = mine[slot] = SlotRecord(self._comm, dest, slot, self._nbytes)
         return found
+
+    def _set_aside(self, record: SlotRecord) -> None:
+        """Keep a record that MPI may still read, and give back those that it has read meanwhile."""
+        late = []
+        for each in self._old:
+            if each.reusable():
+                each.bare.Free()
+            else:
+                late.append(each)
+        self._old = [*late, record]
 
     def post(self, record: SlotRecord, dest: int, message: Message, there: memoryview | None) -> None:
         """Post a message.

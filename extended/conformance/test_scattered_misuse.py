@@ -205,6 +205,10 @@ def test_lists_of_anything_else_are_refused(case: Case) -> None:
         names(refusal(partial(x.get_indexed, dest, [0, [1]], 1)), "offsets[1]", "list")
         names(refusal(partial(x.get_indexed, dest, np.zeros(3), 1)), "offsets[0]", "float64")
         names(refusal(partial(x.get_indexed, dest, np.zeros((2, 2), int), 1)), "offsets", "(2, 2)")
+        mask = np.array([False, True, True])
+        for call in (partial(x.get_indexed, dest, mask, 1), partial(x.put_indexed_nb, dest, mask, 1, bytes(3))):
+            names(refusal(call), "offsets is an array of 3 bools, a mask;", "numpy.flatnonzero(mask) * size")
+        names(refusal(partial(x.atomic("i4").accumulate, dest, mask, 1)), "atomic.accumulate: offsets", "a mask;")
         for nbytes in (-1, 1.0, None):
             names(refusal(partial(x.get_indexed, dest, [0], nbytes)), "get_indexed", "nbytes", nbytes)
         names(refusal(partial(x.get_strided, dest, 0, (1, "a"), np.zeros((2, 2)))), "strides[1]", "str")

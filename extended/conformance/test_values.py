@@ -1,7 +1,9 @@
 """Integers put and got as values, and memset."""
 
 from functools import partial
+from typing import Any
 
+import numpy as np
 import pytest
 
 from conduit import Endpoint
@@ -49,13 +51,15 @@ def test_values_with_handles_and_implicit(case: Case) -> None:
         x = await attached(ep)
         await (await x.put_value_nb(right(ep), 0, -2))
         await x.put_value_nbi(right(ep), 8, True)
+        bool_of_numpy: Any = np.True_
+        await x.put_value_nbi(right(ep), 20, bool_of_numpy, nbytes=1)
         await x.put_value_nbi(right(ep), 16, 300, nbytes=2)
         await x.sync_puts()
         assert await (await x.get_value_nb(right(ep), 0)) == 2**64 - 2
         assert await (await x.get_value_nb(right(ep), 0, signed=True)) == -2
         assert await (await x.get_value_nb(right(ep), 16, 1)) == 44
         await x.barrier()
-        assert holds(ep, 0, b"\xfe" + b"\xff" * 7 + b"\1" + bytes(7) + b"\x2c\1\0")
+        assert holds(ep, 0, b"\xfe" + b"\xff" * 7 + b"\1" + bytes(7) + b"\x2c\1\0\0\1\0")
 
     case.run(main)
 

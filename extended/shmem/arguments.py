@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 import conduit
 from conduit.words import is_a, many
+from extended.as_meant import as_number
 from extended.front_ends import integer, shown
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -177,7 +178,7 @@ def number_for(call: str, name: str, value: Any, dtype: np.dtype[Any]) -> int | 
         except (TypeError, ValueError, OverflowError):
             raise conduit.BadRequest(f"{call}: {name}={shown(value)} is no number of type {dtype}") from None
     try:
-        return index(value)
+        return index(as_number(value))
     except TypeError:
         raise conduit.BadRequest(
             f"{call}: {name}={shown(value)} {is_a(value)}; give an integer, for dtype {dtype}"

@@ -144,19 +144,22 @@ class ShmemCollectives(Base):
 
     @public("pe")
     def collect(self, target: Any, source: Any, size: Any = None, team: Any = None) -> Any:
-        """As `fcollect`, with a size of each PE's own."""
+        """As `fcollect`, with a size of each PE's own; a `target` that is too short is refused on all PEs."""
         call = "pe.collect"
         members = self._team(call, team)
         there, here = self._both(call, target, source)
         count = arguments.elements(call, here.size if size is None else size, {"source": here.size})
 
         async def gather() -> None:
-            counts = await members.all_gather(np.int64(count), called=f"{call}(...)")
+            # The room as well: a PE that refused alone would leave the others in the second exchange.
+            mine = np.array([count, there.size], np.int64)
+            counts, rooms = (await members.all_gather(mine, called=f"{call}(...)")).T
             total, most = int(counts.sum()), int(counts.max())
-            if total > there.size:
+            if total > rooms.min():
+                short = members.rank if total > there.size else int(rooms.argmin())
                 raise conduit.BadRequest(
-                    f"{call}: target has room for {many(there.size, 'element')}, and the PEs give {total}; give a "
-                    "longer one"
+                    f"{call}: target{'' if short == members.rank else f' of PE {short}'} has room for "
+                    f"{many(int(rooms[short]), 'element')}, and the PEs give {total}; give a longer one"
                 )
             padded = np.zeros(most, here.dtype)  # the layer below gathers rows of one size
             padded[:count] = here[:count]

@@ -364,7 +364,7 @@ class ShmemAllocation:
         """Allocate an array with the contents of `obj`, on each PE its own; collective, the shape the same on all."""
         call = "pe.array"
         kind = None if dtype is None else arguments.dtype_of(call, dtype)
-        if order not in _ORDERS:
+        if not _among(order, _ORDERS):
             raise conduit.BadRequest(f'{call}: order={shown(order)} is not known; give "K", "A", "C" or "F"')
         try:
             given = np.array(obj, kind, order=order)
@@ -390,8 +390,12 @@ class ShmemAllocation:
         return self._made(call, sizes, kind, _order(call, order), _align(call, align), fill, filled=filled)
 
 
+def _among(order: Any, known: tuple[str, ...]) -> bool:
+    return isinstance(order, str) and order in known
+
+
 def _order(call: str, order: Any) -> Any:
-    if order not in ("C", "F"):
+    if not _among(order, ("C", "F")):
         raise conduit.BadRequest(f'{call}: order={shown(order)} is not known; give "C" or "F"')
     return order
 

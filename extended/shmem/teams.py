@@ -9,7 +9,7 @@ import attrs
 
 import conduit
 import extended
-from conduit.words import is_a
+from conduit.words import is_a, many
 from extended.front_ends import integer, name_calls, public, shown
 from extended.shmem import arguments
 from extended.shmem.meetings import meet
@@ -162,7 +162,7 @@ class ShmemTeam:
             raise conduit.BadRequest(f"{call}: stride=0 names one PE again and again; give another")
         possible = range(first, members.size if step > 0 else -1, step)
         what = f"1 to {len(possible)}, the PEs that there are from {first} on by {step}"
-        many = len(possible) if size is None else integer(call, "size", size, 1, len(possible), what)
+        count = len(possible) if size is None else integer(call, "size", size, 1, len(possible), what)
         if not isinstance(config, Mapping | None):
             raise conduit.BadRequest(f"{call}: config={shown(config)} {is_a(config)}; give a dict with num_contexts")
         made = {"num_contexts": 0}
@@ -171,7 +171,7 @@ class ShmemTeam:
                 raise conduit.BadRequest(f"{call}: there is no {shown(name)} in config; give num_contexts")
             key = str(name).lower()
             made[key] = integer(call, key, value, 0, arguments.MOST, "a number of contexts, 0 or more")
-        chosen = possible[:many]
+        chosen = possible[:count]
         return _split(state, chosen, made)
 
     @public("team")
@@ -211,10 +211,15 @@ async def _split(state: TeamState, chosen: range, config: dict[str, int]) -> Shm
     )
     if made is None:
         return ShmemTeam()
-    if made.size != len(chosen):
+    if made.size != len(chosen) or made.rank != chosen.index(rank):
+        found = (
+            f"{many(len(chosen), 'PE')} and {made.size} came"
+            if made.size != len(chosen)
+            else f"another order of the PEs: it would be PE {chosen.index(rank)} of the team, and is PE {made.rank}"
+        )
         raise conduit.BadRequest(
-            f"team.split_strided: this PE asked for {len(chosen)} PEs and {made.size} came; give the same start, "
-            "stride and size on every PE of the team"
+            f"team.split_strided: this PE asked for {found}; give the same start, stride and size on every PE of the "
+            "team"
         )
     return ShmemTeam(TeamState(made, state.x, state.open, config))
 

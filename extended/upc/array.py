@@ -10,6 +10,7 @@ import numpy as np
 import trio
 
 import conduit
+from extended.as_meant import as_number
 from extended.front_ends import integer, public, shown
 from extended.numpy_warnings import warn_at
 from extended.program_lines import program_line
@@ -564,7 +565,7 @@ class SharedArray:
 
     def _number(self, call: str, name: str, value: Any) -> Any:
         number = self._atomic(call).number(call, name, value)
-        if self.dtype.kind in "iu" and number != index(value):  # elsewhere it is taken modulo 2**bits
+        if self.dtype.kind in "iu" and number != index(as_number(value)):  # elsewhere it is taken modulo 2**bits
             raise self._refused(OverflowError(), value, (), call, name=name)
         return number
 

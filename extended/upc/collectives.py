@@ -94,7 +94,8 @@ def _for_all_permute(t: UpcCollectives, dst: Any, src: Any, perm: Any, nbytes: A
 
 
 def _permutation(perm: Any, threads: int) -> list[int]:
-    given = list(perm) if isinstance(perm, list | tuple | np.ndarray) else None
+    several = isinstance(perm, list | tuple) or (isinstance(perm, np.ndarray) and perm.ndim)
+    given = list(perm) if several else None
     what = f"a thread, 0 to {threads - 1}"
     if given is not None:
         given = [

@@ -112,6 +112,11 @@ def operator(call: str, op: Any, dtype: np.dtype[Any]) -> UpcOperator:
             raise conduit.BadRequest(
                 f"{call}: op={op!r} does not make one {dtype} of two; choose another, or an array of another dtype"
             )
+        if dtype.kind in "SU" and made.dtype.itemsize > dtype.itemsize:
+            raise conduit.BadRequest(
+                f"{call}: op={op!r} makes longer strings than dtype {dtype} holds; give another operation, or a "
+                "function that keeps the dtype"
+            )
     return UpcOperator(function, dtype)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import conduit
 from conduit.words import is_a, many
 from extended import checks
+from extended.as_meant import a_list
 from extended.vis.region import StridedRegion
 from extended.vis.runs import Runs
 
@@ -37,13 +38,19 @@ def offsets(call: str, given: Any) -> Wide:
     Raises:
         conduit.BadRequest: no list of integers.
     """
+    given = a_list(given)
     if isinstance(given, np.ndarray):
         if given.ndim != 1:
             raise conduit.BadRequest(
                 f"{call}: offsets is an array of shape {given.shape}; give one of one dimension, such as "
                 "offsets.reshape(-1)"
             )
-        if given.dtype.kind in "ib":
+        if given.dtype.kind == "b":  # numpy takes those of 0 and 1 for a mask
+            raise conduit.BadRequest(
+                f"{call}: offsets is an array of {many(given.size, 'bool')}, a mask; give the offsets in bytes, "
+                "such as numpy.flatnonzero(mask) * size for elements of that size"
+            )
+        if given.dtype.kind == "i":
             return given.astype(np.int64)
     elif not _iterable(given):
         raise conduit.BadRequest(f"{call}: offsets {is_a(given)}; give a list of integers")
@@ -75,6 +82,7 @@ def pieces(call: str, given: Any) -> Wide:
     Raises:
         conduit.BadRequest: no list of pairs of integers, or a negative number of bytes.
     """
+    given = a_list(given)
     if isinstance(given, np.ndarray) and given.ndim == 2 and given.shape[1] == 2 and given.dtype.kind == "i":
         if not (given[:, 1] < 0).any():
             return given.astype(np.int64)
@@ -99,6 +107,7 @@ def strides(call: str, given: Any, name: str, array: npt.NDArray[Any]) -> tuple[
     Raises:
         conduit.BadRequest: no list of as many integers as the array has dimensions.
     """
+    given = a_list(given)
     if not _iterable(given):
         raise conduit.BadRequest(
             f"{call}: strides {is_a(given)}; give a tuple with the bytes between elements there, one "

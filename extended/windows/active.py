@@ -114,7 +114,7 @@ class Active(WindowBase):
         try:
             await self._told(self._part.posts, group, call.name, "Post")
         except trio.Cancelled:
-            self._epochs.start, self._epochs.started = None, ()
+            self._epochs.start_cancelled(call)
             raise
         self._part.posts.subtract(group)
         return None

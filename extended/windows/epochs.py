@@ -177,6 +177,16 @@ class Epochs:
             self._last_fence = self.fence
             self.fence, self.touched, self._closed = None, None, call
 
+    def _reopen(self, call: Call) -> None:
+        """Open again the epoch of a Fence that a call has closed, whose own one has not begun: it was cancelled."""
+        if self._closed is not call:
+            return
+        other = next(self.open_ones(), None)
+        if other is not None:  # of another task, and would have closed it as well
+            self._closed = other[0]
+        else:
+            self.fence, self._closed = self._last_fence, None
+
     def _none_open(self, call: Call, *, fence: bool = False, exposure: bool = True) -> None:
         """Refuse a call while an epoch of another kind is open."""
         if self.start or self.all or self.locks or self.post:
@@ -249,6 +259,11 @@ class Epochs:
         """Take note that the epoch of a Post is over."""
         self.post, self.posted = None, ()
 
+    def start_cancelled(self, call: Call) -> None:
+        """Take note that a Start was cancelled as it waited."""
+        self.start, self.started = None, ()
+        self._reopen(call)
+
     # --------------------------------------------------------------------------------------------------- passive target
 
     def open_lock(self, call: Call, rank: int, me: int, *, shared: bool) -> None:
@@ -269,6 +284,11 @@ class Epochs:
             self._refuse(call, f"this rank is exposed by {self.post}, and cannot be locked then; call Wait before it")
         self._end_idle(call)
         self.locks[rank] = Held(call, shared)
+
+    def lock_cancelled(self, call: Call, rank: int) -> None:
+        """Take note that a Lock was cancelled as it waited."""
+        self.locks.pop(rank, None)
+        self._reopen(call)
 
     def check_unlock(self, call: Call, rank: int) -> None:
         """Refuse an Unlock without its Lock.

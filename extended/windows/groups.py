@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import conduit
 from conduit.words import is_a
+from extended.as_meant import a_list
 from extended.front_ends import integer, shown
 
 if TYPE_CHECKING:
@@ -105,7 +106,8 @@ def _distinct(call: str, name: str, ranks: Any, size: int, whose: str) -> list[i
             f"{call}: {name}={shown(ranks)} {is_a(ranks)}; give win.Get_group(), what its Incl and Excl "
             "return, or a list of ranks"
         )
-    found = [integer(call, name, rank, 0, size - 1, f"ranks of the {whose}, 0 to {size - 1}") for rank in ranks]
+    what = f"ranks of the {whose}, 0 to {size - 1}"
+    found = [integer(call, name, rank, 0, size - 1, what) for rank in a_list(ranks)]
     if len(set(found)) < len(found):
         raise conduit.BadRequest(f"{call}: {name}={shown(found)} names a rank twice; name each once")
     return found

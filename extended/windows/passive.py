@@ -51,7 +51,7 @@ class Passive(WindowBase):
             else:
                 await self._ep.poll()
         except trio.Cancelled:
-            self._epochs.locks.pop(rank, None)
+            self._epochs.lock_cancelled(call, rank)
             raise
 
     @public("win")

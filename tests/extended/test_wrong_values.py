@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import conduit
-from extended import Extended, shmem, upc
+from extended import Extended, shmem, upc, windows
 
 HUGE = 10**5000  # Python refuses to write more than 4300 digits
 
@@ -49,6 +49,7 @@ CALLS = {
     "offset of a number": lambda x, team, numbers, value: numbers.add(0, value, 1),
     "operand": lambda x, team, numbers, value: numbers.add(0, 0, value),
     "dtype": lambda x, team, numbers, value: x.atomic(value),
+    "data": lambda x, team, numbers, value: x.put(0, 0, [value]),
 }
 
 
@@ -97,6 +98,59 @@ def test_a_number_of_more_than_64_bits_is_no_operand():
         "all_reduce: array of type int and dtype object is too large for 64 bits; give numbers or an array of a dtype "
         "with plain bytes"
     )
+
+
+def test_a_class_is_no_operand_though_its_numbers_are():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        for dtype, kind in (("f8", "a real number"), ("i8", "an integer")):
+            with pytest.raises(conduit.BadRequest, match=rf"\Aatomic\.add: v=.*int.* is a type; it must be {kind}"):
+                x.atomic(dtype).add(0, 0, int)
+
+    conduit.run(main, ranks=1, conduit="loggp")
+
+
+GRID = memoryview(np.array([[0, 2], [4, 3]]))
+
+
+def test_a_memoryview_of_two_dimensions_is_a_list_of_pairs():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        ep.segment[:7] = np.arange(7)
+        refusals = (
+            (lambda: x.get_indexed(0, GRID, 1), r"get_indexed: offsets is an array of shape \(2, 2\)"),
+            (lambda: x.get_strided(0, 0, GRID, np.zeros(2)), r"get_strided: strides\[0\]=.* is a ndarray"),
+            (lambda: x.wait_all(GRID), r"wait_all: handles\[0\] is a ndarray, no handle"),
+        )
+        for call, words in refusals:
+            with pytest.raises(conduit.BadRequest, match=rf"\A{words}"):
+                call()
+        win = await windows.Win.Allocate(8, comm=x)
+        with pytest.raises(conduit.BadRequest, match=r"\Awin\.Post: group=array\(\[0, 2\]\) is a ndarray"):
+            win.Post(GRID)
+        return (await x.get_vector(0, GRID)).tolist()
+
+    assert conduit.run(main, ranks=1, conduit="loggp").values == [[0, 1, 4, 5, 6]]
+
+
+@pytest.mark.parametrize("order", [np.array(["C", "F"]), np.zeros(2), ["C"], None], ids=repr)
+def test_an_order_of_shmem_is_a_text(order):
+    async def main(pe):
+        for call in (
+            lambda: pe.zeros(4, "f8", order),
+            lambda: pe.array([1], order=order),
+            lambda: pe.fromalloc(memory, order=order),
+        ):
+            with pytest.raises(conduit.BadRequest, match=r"(?s)\Ape\.(zeros|array|fromalloc): order=.* is not known"):
+                call()
+
+    async def with_memory(pe):
+        nonlocal memory
+        memory = await pe.alloc(4, 8)
+        await main(pe)
+
+    memory = None
+    shmem.run(with_memory, pes=1, conduit="loggp")
 
 
 @pytest.mark.parametrize("call", ["get", "get_nb"])

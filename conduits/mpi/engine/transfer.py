@@ -53,7 +53,6 @@ class Transfer:
         over: whether it has ended.
         cancelled: whether it has ended without a message.
         error: what its end is to raise, None where all is well.
-        what: the call and its arguments, for reports.
     """
 
     __slots__ = ("cancelled", "context", "data", "engine", "error", "over", "tag")

@@ -118,6 +118,12 @@ class DisseminationScan(Algorithm):
 
     name = "dissemination"
 
+    def greets(self, call: CollectiveCall) -> int | None:
+        """Small data tells the next rank in the first step, and the last rank has none; large data is asked for."""
+        assert call.work.given is not None
+        told = call.rank + 1 < call.size and call.is_eager(call.work.given.nbytes)
+        return None if told else super().greets(call)
+
     def run(self, call: CollectiveCall) -> Steps:
         """Combine what comes on the left."""
         given, made, rank = call.work.given, call.work.made, call.rank

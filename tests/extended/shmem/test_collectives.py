@@ -177,6 +177,22 @@ def test_collect_without_room_is_refused():
     run(main)
 
 
+def test_a_collect_without_room_on_one_pe_is_refused_on_all_and_may_be_made_again():
+    async def main(pe):
+        me = pe.my_pe()
+        target, source = await pe.zeros(6, "i8"), await pe.full(2, me, "i8")
+        room = 5 if me == 1 else 6
+        where = "target" if me == 1 else "target of PE 1"
+        said = f"pe.collect: {where} has room for 5 elements, and the PEs give 6; give a longer one"
+        with pytest.raises(conduit.BadRequest, match=f"^{said}$"):
+            await pe.collect(target[:room], source)
+        assert not target.any()
+        await pe.collect(target[:room], source, 2 if me == 0 else 1)
+        return target.tolist()
+
+    assert run(main, pes=3) == [[0, 0, 1, 2, 0, 0]] * 3
+
+
 @pytest.mark.parametrize("call", ["reduce", "sum_reduce", "max_reduce"])
 def test_a_reduction_of_arrays_that_overlap_is_refused(call):
     async def main(pe):
@@ -193,6 +209,22 @@ def test_a_reduction_of_arrays_that_overlap_is_refused(call):
         await getattr(pe, call)(a[8:], a[8:])
 
     run(main)
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ((1, -1, 2), "another order of the PEs: it would be PE 0 of the team, and is PE 1"),
+        ((1, 1, 2), "2 PEs and 3 came"),
+        ((1, 1, 1), "1 PE and 2 came"),
+    ],
+)
+def test_pes_that_ask_for_different_teams_are_told(other, words):
+    async def main(pe):
+        await pe.TEAM_WORLD.split_strided(*((0, 1, 2) if pe.my_pe() == 0 else other))
+
+    with pytest.raises(conduit.BadRequest, match=f"^team.split_strided: this PE asked for (?:{words}); give the same"):
+        run(main, pes=2 if other[1] < 0 else 3)
 
 
 def test_teams_number_their_pes_and_end_with_all_their_aliases():

@@ -202,6 +202,19 @@ def test_atomics_of_all_pes_are_not_torn(network, dtype):
     assert all(rest == [24, 3, 3] for _, *rest in values)
 
 
+@pytest.mark.parametrize("value", [np.True_, np.array(True), np.array(1)], ids=repr)
+def test_bools_of_numpy_and_arrays_of_no_dimension_are_numbers(value):
+    async def main(pe):
+        a = await pe.zeros(1, "i8")
+        await pe.atomic_add(a, value, 1)
+        await pe.barrier_all()
+        if pe.my_pe() == 1:
+            await pe.wait_until(a, ">=", value)
+        return await pe.atomic_fetch_add(a, value, pe.my_pe())
+
+    assert run(main) == [0, 2]
+
+
 def test_floats_are_fetched_set_and_swapped():
     async def main(pe):
         a = await pe.zeros(1)

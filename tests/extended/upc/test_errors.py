@@ -46,7 +46,25 @@ async def key_after_free(t):
     t.array(a.key)
 
 
+async def permutation_of_no_dimension(t):
+    a = await made(t)
+    await t.all_permute(a, a, np.array(3), 8)
+
+
+async def strings_joined(t):
+    a = await t.all_alloc(6, dtype="S3", block=1)
+    await t.all_reduce((a, 0), a)
+
+
+async def strings_joined_up_to_each(t):
+    a = await t.all_alloc(6, dtype="U3", block=1)
+    await t.all_prefix_reduce(a, a, np.add)
+
+
 WRONG = [
+    (permutation_of_no_dimension, conduit.BadRequest, "t.all_permute: perm=array(3) is no permutation; give each of"),
+    (strings_joined, conduit.BadRequest, "t.all_reduce: op='sum' makes longer strings than dtype |S3 holds; give"),
+    (strings_joined_up_to_each, conduit.BadRequest, "t.all_prefix_reduce: op=<ufunc 'add'> makes longer strings than"),
     (beyond_the_end, IndexError, "a[4, 0]: index 4 is out of range for axis 0 of an array of shape (4, 5)"),
     (before_the_beginning, IndexError, "a[1, -6]: index -6 is out of range for axis 1"),
     (unknown_dtype, conduit.BadRequest, "t.all_alloc: dtype='f9' is no dtype that numpy knows; give one"),

@@ -171,6 +171,38 @@ def test_the_largest_and_smallest_integers_are_added():
     assert upc.run(main, threads=2, conduit="loggp").values[1] == [2**31 - 1, -(2**31), 2**63, 2**64 - 1]
 
 
+@pytest.mark.parametrize("dtype", ["i4", "u8", "f4", "f8"])
+@pytest.mark.parametrize("value", [True, np.True_, np.array(True), np.array(3), np.int8(3)], ids=repr)
+def test_every_atomic_operation_takes_what_numpy_takes_for_a_number(value, dtype):
+    async def main(t):
+        a = await t.all_alloc(4, dtype, block=2)
+        if t.MYTHREAD == 0:
+            for i in (0, 3):  # of this thread, and of another
+                await a.add_at(i, value)
+                assert await a.fetch_add(i, value) == value
+                assert await a.compare_swap(i, value, 7) == 2 * int(value)
+                assert await a.compare_swap(i, 2 * int(value), value) == 2 * int(value)
+        await t.barrier()
+        return (await a[:]).tolist()
+
+    whole = np.zeros(4, dtype)
+    np.add.at(whole, [0, 3], value)
+    assert upc.run(main, threads=2, conduit="loggp").values[0] == whole.tolist()
+
+
+@pytest.mark.parametrize("call", ["add_at", "fetch_add"])
+def test_a_float_in_an_array_of_no_dimension_is_a_float(call):
+    async def main(t):
+        a, b = await t.all_alloc(2, "f8", block=1), await t.all_alloc(2, "i8", block=1)
+        await getattr(a, call)(1, np.array(1.5))
+        with pytest.raises(conduit.BadRequest, match=f"a.{call}: v"):
+            await getattr(b, call)(1, np.array(1.5))
+        await t.barrier()
+        return await a[1]
+
+    assert upc.run(main, threads=2, conduit="loggp").values == [3.0, 3.0]
+
+
 def test_an_integer_of_more_than_64_bits_is_added_to_floats():
     async def main(t):
         a = await t.all_alloc(2, "f8", block=1)

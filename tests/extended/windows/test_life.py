@@ -174,6 +174,55 @@ def test_a_start_and_a_wait_that_were_cancelled_can_be_called_again(network):
     assert conduit.run(main, conduit=network).values[1] == 5
 
 
+async def _after_cancelled(ep, calls, *meanwhile):
+    """Put to rank 1 in the epoch of a Fence in which rank 0 was cancelled in calls; return what refuses it."""
+    x = await Extended.attach(ep)
+    win = await Win.Allocate(8, 8, comm=x)
+    await win.Fence()
+    if ep.rank == 2:
+        await win.Lock(0)
+        await win.Lock(2)
+    await x.barrier()
+    refused = ""
+    if ep.rank == 0:
+        async with trio.open_nursery() as nursery:
+            for call, *arguments in calls:
+                nursery.start_soon(getattr(win, call), *arguments)
+            await trio.sleep(1e-4)
+            for call in meanwhile:
+                await getattr(win, call)(1)
+            nursery.cancel_scope.cancel()
+        try:
+            await win.Put(np.full(1, 7), 1)
+        except windows.WindowError as error:
+            refused = str(error)
+    await x.barrier()
+    if ep.rank == 2:
+        await win.Unlock(0)
+        await win.Unlock(2)
+    await win.Fence()
+    return refused, int(np.frombuffer(win.tomemory(), "i8")[0])
+
+
+@pytest.mark.parametrize(
+    "calls", [[("Lock", 2)], [("Lock", 2, LOCK_SHARED)], [("Start", [2])], [("Lock", 2), ("Lock", 0)]], ids=str
+)
+def test_a_lock_or_start_that_was_cancelled_leaves_the_epoch_of_the_fence_before_it_open(calls, network):
+    async def main(ep):
+        return await _after_cancelled(ep, calls)
+
+    assert conduit.run(main, ranks=3, conduit=network).values == [("", 0), ("", 7), ("", 0)]
+
+
+def test_a_lock_that_was_cancelled_leaves_the_epoch_closed_that_another_task_has_closed():
+    async def main(ep):
+        return await _after_cancelled(ep, [("Lock", 2)], "Lock", "Unlock")
+
+    (refused, _), second, third = conduit.run(main, ranks=3, conduit="loggp").values
+    assert "no epoch is open to rank 1: the last one was closed by win.Unlock" in refused
+    assert [second, third] == [("", 0), ("", 0)]
+
+
 def test_an_access_that_was_cancelled_goes_on_or_has_not_begun():
     """Of many pieces, to memory that is not in the segment."""
 
