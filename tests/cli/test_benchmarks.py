@@ -233,6 +233,16 @@ def test_columns_are_those_asked_for():
     assert rows[3] == ["B", "round", "trip", "1024", "100.000", "+10.000", "100.000"]
 
 
+def test_no_figure_is_less_than_nothing_by_digits_that_are_not_shown():
+    drawn = record(seconds=-1e-9, raw=2e-4, least=-1e-4, most=-1e-4)
+    for records in ([drawn], [attrs.evolve(drawn, at_most="so")], [attrs.evolve(drawn, least=None)]):
+        out = io.StringIO()
+        print_runs(Console(file=out, width=160), [run_of("sci", records)])
+        figures = [word for word in out.getvalue().split() if word.lstrip("+-").startswith("0.0")]
+        assert len(figures) >= 4
+        assert [word for word in figures if word.startswith("-")] == []
+
+
 @pytest.mark.parametrize("words", ["average,mb/s", "Average us,MB/s"])
 def test_columns_are_named_with_or_without_their_units(command, words):
     status, out, _ = command("testam", "--sections", "B", "--max-size", "1", "--iterations", "1", "--columns", words)
