@@ -615,6 +615,21 @@ def test_an_error_after_the_last_rank_s_main_loses_no_row(command, tmp_path, mon
     assert len(only["records"]) == 4
 
 
+@pytest.mark.parametrize(("part", "name"), [(Loggp, "host_statistics"), (LoggpTransport, "statistics")])
+def test_counts_that_fail_are_told_in_a_line_that_says_whose_they_are(command, monkeypatch, part, name):
+    def fails(counting):
+        return {"messages": 1 // 0}
+
+    monkeypatch.setattr(part, name, fails)
+    status, out, err = command("testam", "--conduit", "loggp", "--sections", "A", "--iterations", "2")
+    assert (status, out.count("AMShort")) == (1, 4)
+    line = fails.__code__.co_firstlineno + 1
+    assert err == (
+        "conduit testam: the counts of rank 0 on conduit 'loggp' are not to be had: ZeroDivisionError: integer division "
+        f"or modulo by zero, at {__file__}:{line} in fails: a mistake of the network, not of the program\n"
+    )
+
+
 def test_an_error_before_that_shows_no_table(command, monkeypatch):
     def fails(transport):
         raise conduit.ConduitError("no message can be taken")
