@@ -117,8 +117,8 @@ class MessageRank:
         except Exception as error:  # behind the last main: no line of a program has to do with it
             raise ConduitError(
                 f"the counts of rank {self._endpoint.rank} on conduit {self._spec.name!r} are not to be had: "
-                f"{type(error).__name__}: {error}, at {error_line(error, is_library)}: a mistake of the network, not of "
-                "the program"
+                f"{type(error).__name__}: {error}, at {error_line(error, is_library)}: a mistake of the network, not "
+                "of the program"
             ) from error
 
     def moved(self) -> int:

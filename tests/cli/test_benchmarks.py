@@ -625,8 +625,8 @@ def test_counts_that_fail_are_told_in_a_line_that_says_whose_they_are(command, m
     assert (status, out.count("AMShort")) == (1, 4)
     line = fails.__code__.co_firstlineno + 1
     assert err == (
-        "conduit testam: the counts of rank 0 on conduit 'loggp' are not to be had: ZeroDivisionError: integer division "
-        f"or modulo by zero, at {__file__}:{line} in fails: a mistake of the network, not of the program\n"
+        "conduit testam: the counts of rank 0 on conduit 'loggp' are not to be had: ZeroDivisionError: integer "
+        f"division or modulo by zero, at {__file__}:{line} in fails: a mistake of the network, not of the program\n"
     )
 
 

@@ -430,6 +430,19 @@ def test_several_conduits_have_a_folder_each(tmp_path, capsys):
     assert {path.name for path in folder.iterdir()} == {"loggp_slots=2", "sci"}
 
 
+def test_one_conduit_given_twice_has_a_folder_for_each_job(tmp_path, capsys):
+    folder, program = tmp_path / "out", tmp_path / "prog.py"
+    for source, status in (("async def main(ep):\n    raise ValueError", 1), ("async def main(ep): pass", 0)):
+        program.write_text(source)
+        words = ["--conduit", "sci", "--conduit", "loggp", "--conduit", "sci", "--conduit", "sci:slots=2"]
+        assert call(["run", str(program), *words, "--report", str(folder)]) == status
+        names = ("sci", "loggp", "sci-2", "sci-3")
+        assert re.findall("^wrote (.*)$", "\n".join(capsys.readouterr()), re.MULTILINE) == [
+            str(folder / name / "report.html") for name in names
+        ]
+        assert {path.parent.name for path in folder.glob("*/report.html")} == set(names)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
