@@ -186,6 +186,7 @@ class _Launcher:
         self._others: dict[tuple[str, str], list[int]] = {}  # ranks with other errors, by kind and words
         self._noted: dict[int, tuple[str, ...]] = {}  # what users are to know of ranks
         self._warnings: dict[str, list[int]] = {}  # ranks that Python has warned, by the text, which was shown
+        self._falls: dict[int, tuple[int, str]] = {}  # ranks whose programs end their processes: statuses and words
         self._explained = False  # whether a rank has said why the job ends
         self._hurried = False  # whether the processes were told to end
         self._found = False  # whether a rank has begun
@@ -255,6 +256,8 @@ class _Launcher:
         """
         if self._lost or self._fallen:
             return 1
+        if self._shown is None and self._falls:
+            return self._falls[min(self._falls)][0] or 1
         if self._shown is None or not self._others:
             return launchers
         if self._shown.status is not None:
@@ -353,7 +356,7 @@ class _Launcher:
 
     def _show_kept(self) -> None:
         """Show what was kept: output of a job that has ended well, else words about its end, which are no results."""
-        if self._kept:
+        if self._kept and not self._falls:
             sink = sys.stderr if self._process.returncode else sys.stdout
             with suppress(OSError, ValueError):
                 sink.write(self._kept.decode("utf-8", "replace"))
@@ -367,6 +370,10 @@ class _Launcher:
     def _tell_fallen(self) -> None:
         """Say which rank's process has ended the job, or which ranks' may have, where that is not known."""
         if not self._found:  # the launcher itself has said what is wrong
+            return
+        if self._falls:
+            for _, (_, text) in sorted(self._falls.items()):
+                self._tell_failure(text)
             return
         ranks = self._who_fell()
         which = f"rank {ranks[0]}" if len(ranks) == 1 else f"one of the ranks {', '.join(map(str, ranks))}"
@@ -418,6 +425,8 @@ class _Launcher:
                 self._noted[rank] = pickle.loads(data)
             case output.ENDS:
                 self._explained = True
+            case output.FALLS:
+                self._falls[rank] = pickle.loads(data)
             case output.LEAVES:
                 with self._lock:
                     self._leaving.add(rank)
@@ -445,7 +454,7 @@ class _Launcher:
 
     def _plain(self, reader: _Reader, data: bytes) -> None:
         """Show what no rank has said; what a launcher says of an end that a rank has explained is left out."""
-        if not self._explained:
+        if not self._explained and not self._falls:
             reader.show(data)
 
     def _error(self, reader: _Reader, rank: int, data: bytes) -> None:
