@@ -146,10 +146,11 @@ class ResultBuffer:
         self._out = out
         self._number = number and out is None
         if isinstance(out, np.ndarray) and out.flags.c_contiguous and out.flags.aligned:
-            self.array: Array = out
+            self.array: Array = np.asarray(out)  # of a matrix every view has two dimensions
+            self.copied = 0
         else:
             self.array = np.empty(shape, dtype)
-        self.copied = 0 if out is None or self.array is out else self.array.nbytes
+            self.copied = 0 if out is None else self.array.nbytes
 
     def deliver(self) -> Any:
         """Return what the call gives, `out` filled."""

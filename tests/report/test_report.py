@@ -461,6 +461,22 @@ def test_wrong_calls(words, message, capsys, tmp_path, monkeypatch):
     assert capsys.readouterr().err.startswith(f"conduit run: {message}")
 
 
+def test_a_folder_that_may_not_be_written_is_refused_before_the_job(tmp_path, capsys, monkeypatch):
+    def refuses(path, **options):
+        raise PermissionError(13, "Permission denied")
+
+    words = ["run", str(PROGRAMS / "good.py"), "--report", str(tmp_path)]
+    with monkeypatch.context() as patch:
+        patch.setattr("os.access", lambda path, mode: False)
+        assert call(words) == 2
+        may_not_be_written = f"conduit run: --report {tmp_path} may not be written; name a folder that may\n"
+        assert capsys.readouterr() == ("", may_not_be_written)
+    monkeypatch.setattr(type(tmp_path), "mkdir", refuses)
+    assert call(words) == 2
+    may_not_be_made = f"conduit run: --report {tmp_path} may not be made; name a folder in one that may be written\n"
+    assert capsys.readouterr() == ("", may_not_be_made)
+
+
 def seen(page, folder, width):
     """What a browser of some width makes of a page.  Its title says how wide the page came out."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
