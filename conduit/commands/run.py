@@ -440,7 +440,7 @@ def _in_processes(
         SystemExit: the call was wrong, which was said; or the program has ended itself, with status 0 too.
     """
     environment = {_PART: str(number), **standard_input.told(), **({_REPORTED: reported_on} if reported_on else {})}
-    outcome = processes.start(spec, ranks, environment, words=words)
+    outcome = processes.start(spec, ranks, environment, words=words, ends_unread=True)
     if outcome.interrupted:
         raise interrupts.by_signal(outcome.interrupted)
     if outcome.status or not outcome.results:

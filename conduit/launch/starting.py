@@ -115,6 +115,8 @@ def start(
     recorded: Callable[[Sequence[bytes]], object] | None = None,
     progress: Callable[[bytes], object] | None = None,
     words: Callable[[str], str] = str,
+    *,
+    ends_unread: bool = False,
 ) -> Outcome:
     """Run a command that starts processes of this package, to its end.
 
@@ -126,14 +128,16 @@ def start(
         recorded: is given what the ranks have recorded of their jobs, however these have ended.
         progress: is told, in a thread, how far the work is, each time that a rank says so.
         words: gives what is shown of the text of the failure that ends the job.
+        ends_unread: whether it is ended where nobody reads any more what its ranks print.
 
     Raises:
+        BrokenPipeError: so it was ended, quietly.
         KeyboardInterrupt: Ctrl-C, and no rank has handed anything over; the processes have ended.
         SystemExit: as for SIGTERM, which is handled likewise.
     """
     environment = {**defaults, **os.environ, **extra, **terminal.told(), output.FRAMES: "1"}
     with interrupts.collected() as asked:
-        launcher = _Launcher(ranks, command, environment, progress, asked, words)
+        launcher = _Launcher(ranks, command, environment, progress, asked, words, ends_unread=ends_unread)
         try:
             outcome = launcher.run()
         finally:
@@ -172,8 +176,11 @@ class _Launcher:
         progress: Callable[[bytes], object] | None,
         asked: Sequence[int],
         words: Callable[[str], str],
+        *,
+        ends_unread: bool,
     ) -> None:
         self._count = count
+        self._ends_unread = ends_unread
         self._asked = asked
         self._words = words
         self._outcome = Outcome(0)
@@ -230,12 +237,10 @@ class _Launcher:
             raise
         finally:
             self._sweep()
-            self._show_kept()
-            self._show_good()
-            self._tell_others()
-            if not (self._outcome.results or all(state.ours for state in self._states.values())):
-                terminal.tell(stall.interrupted(self._states, self._count))
-                self._outcome.shown = True
+            if not self._is_unread():
+                self._tell_end()
+        if self._is_unread():
+            raise BrokenPipeError
         status = self._process.returncode
         self._outcome.status = self._status(128 - status if status < 0 else status)
         self._outcome.explained = self._explained
@@ -247,6 +252,15 @@ class _Launcher:
         elif not self._explained and (status or not self._outcome.results):  # it may take any end for a good one
             self._tell_fallen()
         return self._outcome
+
+    def _tell_end(self) -> None:
+        """Show and say what has waited for the end."""
+        self._show_kept()
+        self._show_good()
+        self._tell_others()
+        if not (self._outcome.results or all(state.ours for state in self._states.values())):
+            terminal.tell(stall.interrupted(self._states, self._count))
+            self._outcome.shown = True
 
     def _status(self, launchers: int) -> int:
         """Return the status of the whole: that of the rank which is shown, where its launcher may have taken another's.
@@ -267,14 +281,18 @@ class _Launcher:
     def _watch(self) -> None:
         """Watch until it has ended, or has to: because this process is asked to end, or a process is lost."""
         patience = time.monotonic() + PATIENCE_S
-        while not self._ends_within(TURN_S) and not self._asked and not self._lost and not self._fallen:
+        while not (self._ends_within(TURN_S) or self._asked or self._lost or self._fallen or self._is_unread()):
             self._miss()
             self._see_fallen()
             if time.monotonic() > patience:
                 patience = math.inf
                 self._tell_begun()
-        if self._asked or self._lost:
+        if self._asked or self._lost or self._is_unread():
             self._interrupt()
+
+    def _is_unread(self) -> bool:
+        """Return whether it is to end because nobody reads what its ranks print, who have not come to their end."""
+        return self._ends_unread and self._readers[0].unread and not self._outcome.results
 
     def _ends_within(self, seconds: float) -> bool:
         """Wait for its end, and say whether it has come; one more signal cuts the wait short."""
@@ -527,14 +545,19 @@ class _Reader:
         self._plain = plain
         self._parts: dict[int, list[bytes]] = {}
         self._line = b""  # that has begun and was in no frame
+        self.unread = False  # whether what is shown goes to a pipe that nobody reads any more
         self.thread = threading.Thread(target=self._read, daemon=True)
         self.thread.start()
 
     def show(self, data: bytes) -> None:
         """Show lines; where they are not read any more, they are read here all the same."""
-        with suppress(OSError, ValueError):
+        try:
             self._sink.write(data.decode("utf-8", "replace"))
             self._sink.flush()
+        except BrokenPipeError:
+            self.unread = True
+        except (OSError, ValueError):
+            pass
 
     def _read(self) -> None:
         data = b""
