@@ -377,8 +377,7 @@ class _Launcher:
         if self._kept and not self._falls:
             sink = sys.stderr if self._process.returncode else sys.stdout
             with suppress(OSError, ValueError):
-                sink.write(self._kept.decode("utf-8", "replace"))
-                sink.flush()
+                _write(sink, self._kept)
 
     def _tell_begun(self) -> None:
         """Say in a terminal how many processes have begun, where that are not all."""
@@ -552,8 +551,7 @@ class _Reader:
     def show(self, data: bytes) -> None:
         """Show lines; where they are not read any more, they are read here all the same."""
         try:
-            self._sink.write(data.decode("utf-8", "replace"))
-            self._sink.flush()
+            _write(self._sink, data)
         except BrokenPipeError:
             self.unread = True
         except (OSError, ValueError):
@@ -601,6 +599,14 @@ class _Reader:
 def _show(reader: _Reader, text: str) -> None:
     """Show a rank's text where its stream is shown."""
     reader.show(text.encode("utf-8", "backslashreplace"))
+
+
+def _write(sink: IO[str], data: bytes) -> None:
+    """Write lines; what the sink's encoding has nothing for is written as escapes."""
+    text = data.decode("utf-8", "replace")
+    encoding = getattr(sink, "encoding", None) or "utf-8"
+    sink.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    sink.flush()
 
 
 def _nothing() -> None:

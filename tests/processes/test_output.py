@@ -521,3 +521,9 @@ def test_a_program_ends_where_nobody_reads_what_it_prints(shell):
     assert (done.status, done.err) == (1, "wrote counts.json\n")
     (only,) = json.loads((shell.folder / "counts.json").read_text())
     assert only["error"] == "BrokenPipeError"
+
+
+def test_what_the_encoding_of_the_output_has_nothing_for_is_shown_as_escapes(shell):
+    shell.environment["PYTHONIOENCODING"] = "ascii"
+    done = shell.conduit("run", shell.file('async def main(ep): print("ä \u20ac")'), "--conduit", MPI, "--ranks", "1")
+    assert (done.status, done.lines[0]) == (0, r"\xe4 \u20ac")
