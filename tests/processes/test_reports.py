@@ -170,6 +170,8 @@ async def main(ep):
 
 def test_a_process_that_does_not_poll_is_told_of(run_program, shell):
     done = run_program(LATE, ranks=2, options=["--report", "out"])
+    page = (shell.folder / "out" / "report.html").read_text()
+    assert ("that seem to have polled late" in page, "that polled late" in page) == (True, False)
     assert (done.status, done.err) == (0, "")
     assert re.match(
         r"Rank 1 seems to compute without a poll while others wait for it: for ([12],)?\d{3},\d{3}\.\d µs, ", done.out
