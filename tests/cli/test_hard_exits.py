@@ -12,7 +12,7 @@ import conduit
 PLACES = {
     "main": ("if ep.rank == 1:\n        os._exit(int(status))", "rank 1", 11),
     "handler": ("await ep.request_short(0, fall, int(status))", "rank 0", 7),
-    "thread": ("await trio.to_thread.run_sync(lambda: os._exit(int(status)))", "rank 0", 10),
+    "thread": ("if ep.rank == 0:\n        await trio.to_thread.run_sync(lambda: os._exit(int(status)))", "rank 0", 11),
 }
 PROGRAM = """
 import os, trio
