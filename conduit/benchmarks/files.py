@@ -75,10 +75,14 @@ def make_folder(option: str, path: Path) -> None:
         path.mkdir(exist_ok=True)
     except FileExistsError:
         raise BadRequest(f"--{option} {path} is a file; name a folder") from None
+    except PermissionError:
+        raise BadRequest(f"--{option} {path} may not be made; name a folder in one that may be written") from None
     except OSError as exc:
         raise BadRequest(
             f"--{option} {path} cannot be made: {exc.strerror}; name a folder in one that exists"
         ) from None
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise BadRequest(f"--{option} {path} may not be written; name a folder that may")
 
 
 def check_files(outputs: Mapping[str, Path | None]) -> None:

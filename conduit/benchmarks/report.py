@@ -249,7 +249,7 @@ def _columns(run: ConduitResults, rate: Rate, *, single: bool) -> list[tuple[str
     """Return titles and texts of a conduit's columns; the driver's figures only where there are any."""
     columns: list[tuple[str, Callable[[Record], str]]] = []
     if single and run.totals:
-        columns.append(("total s", lambda record: f"{record.seconds:.6f}"))
+        columns.append(("total s", lambda record: f"{record.seconds:z.6f}"))
     if any(record.least is not None for record in run.records):
         columns.append(("median us", _average))
         columns.append(("least us", lambda record: _figure(record, record.least)))
@@ -264,7 +264,7 @@ def _columns(run: ConduitResults, rate: Rate, *, single: bool) -> list[tuple[str
     if any(record.raw is not None for record in run.records):
         columns.append(("driver us", lambda record: "" if record.raw is None else f"{record.raw:.3f}"))
         columns.append(
-            ("difference", lambda record: "" if record.raw is None else f"{record.microseconds - record.raw:+.3f}")
+            ("difference", lambda record: "" if record.raw is None else f"{record.microseconds - record.raw:+z.3f}")
         )
     return columns
 
@@ -272,12 +272,12 @@ def _columns(run: ConduitResults, rate: Rate, *, single: bool) -> list[tuple[str
 def _average(record: Record) -> str:
     if record.unknown:
         return "unknown"
-    digits = f"{record.microseconds:.{record.digits}f}"
+    digits = f"{record.microseconds:z.{record.digits}f}"
     return f"<= {digits}" if record.at_most else digits
 
 
 def _figure(record: Record, microseconds: float | None) -> str:
-    return "" if microseconds is None else f"{microseconds:.{record.digits}f}"
+    return "" if microseconds is None else f"{microseconds:z.{record.digits}f}"
 
 
 def _cell(record: Record | None, show: Callable[[Record], str]) -> str:

@@ -133,7 +133,9 @@ def new(name: str, /) -> int:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
     except OSError as exc:
-        raise ConduitError(f"cannot write {exc.filename}: {exc.strerror}") from exc
+        raise ConduitError(
+            f"cannot write {exc.filename}: {exc.strerror}; call it in a folder that may be written"
+        ) from exc
     print(f"wrote {target}:", *(f"  {relative}" for relative in sorted(files, key=str)), sep="\n")
     print(f"next: pip install -e '{target}[test]', then conduit testam --conduit {name}, then conduit conform {name}")
     return 0

@@ -4,6 +4,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 
 from conduit.benchmarks.console import make_console, print_text
@@ -21,10 +22,18 @@ from conduit.seeing.report import FILES, PAGE, Advice, ReportRecording, write_re
 
 
 def report_folders(folder: Path, specs: Sequence[Spec]) -> list[Path]:
-    """Return where the reports of jobs on several conduits go: of one to the folder itself."""
+    """Return where the reports of jobs on several conduits go: of one to the folder itself, else each to its own."""
     if len(specs) == 1:
         return [folder]
-    return [folder / re.sub(r"[^\w.=-]+", "_", spec.text) for spec in specs]
+    names: list[str] = []
+    for spec in specs:
+        name = plain = re.sub(r"[^\w.=-]+", "_", spec.text)
+        for number in count(2):
+            if name.casefold() not in map(str.casefold, names):  # which some file systems take for the same
+                break
+            name = f"{plain}-{number}"
+        names.append(name)
+    return [folder / name for name in names]
 
 
 def report_files(folder: Path | None, specs: Sequence[Spec]) -> list[Path]:
@@ -47,15 +56,11 @@ class Reported:
 
     def __init__(self, folder: Path | None, specs: Sequence[Spec], program: Path) -> None:
         self._folder = folder
-        self._folders = (
-            {}
-            if folder is None
-            else {spec.text: place for spec, place in zip(specs, report_folders(folder, specs), strict=True)}
-        )
+        self._folders = [] if folder is None else report_folders(folder, specs)
         self._program = program.name
         self._recordings: list[ReportRecording] = []
         self._told: list[tuple[Path, list[Advice]]] = []
-        self._missing: list[Spec] = []
+        self._missing: list[Path] = []
         if folder is None:
             return
         silent = [spec.text for spec in specs if not spec.simulated and spec.rank_kind is not RankKind.PROCESS]
@@ -69,8 +74,8 @@ class Reported:
             make_folder("report", folder)
 
     @contextmanager
-    def job(self, spec: Spec) -> Iterator[None]:
-        """Record the job on a conduit inside, and write its report at its end, even if it fails.
+    def job(self, number: int) -> Iterator[None]:
+        """Record the job on the conduit of that number inside, and write its report at its end, even if it fails.
 
         A process that is a rank hands over what it has recorded to who has started it; under a launcher rank 0 writes.
         """
@@ -82,18 +87,19 @@ class Reported:
                 yield
             return
         self._recordings.clear()
+        folder = self._folders[number]
         with observed(self._observer):
             try:
                 yield
             except (ProgramFailed, SystemExit) as exc:
                 status = exc.status if isinstance(exc, ProgramFailed) else exc.code
                 if status != WRONG_CALL and not any(recording.over for recording in self._recordings):
-                    self._missing.append(spec)
+                    self._missing.append(folder)
                 raise
             finally:
                 for recording in self._recordings:
                     if recording.over and output.is_first():
-                        self._write(recording)
+                        self._write(recording, folder)
 
     def tell(self) -> None:
         """Print what the last report begins with, and where it is; a terminal has its lines folded between words."""
@@ -112,8 +118,7 @@ class Reported:
         """Say, of a job that has failed, where its report is: its error has said the rest."""
         for path, _ in self._told:
             print(f"wrote {path}", file=sys.stderr)
-        for spec in self._missing:
-            folder = self._folders[spec.text]
+        for folder in self._missing:
             terminal.tell(f"no report in {folder}: the ranks ended before they handed over what they had recorded")
             with suppress(OSError):  # it has files of another job
                 folder.rmdir()
@@ -125,8 +130,7 @@ class Reported:
         self._recordings.append(recording)
         return recording
 
-    def _write(self, recording: ReportRecording) -> None:
-        folder = self._folders[recording.conduit]
+    def _write(self, recording: ReportRecording, folder: Path) -> None:
         if folder != self._folder:
             make_folder("report", folder)
         try:

@@ -282,9 +282,9 @@ class _Series:
     def _job(self, number: int, spec: Spec, words: Callable[[str], str]) -> Ran:
         asked, kept = self._asked, self._kept
         if processes.wanted(spec):
-            with _output(asked.json), self._reported.job(spec):
+            with _output(asked.json), self._reported.job(number):
                 return _in_processes(spec, asked.settings["ranks"], number, words, reported_on=kept.of)
-        with _report_in(None if kept.of else asked.full_report), _output(asked.json), self._reported.job(spec):
+        with _report_in(None if kept.of else asked.full_report), _output(asked.json), self._reported.job(number):
             settings = {**_with_a_meaning(asked.settings, spec, asked.specs), "conduit": spec.text}
             result = _run(asked.runner, asked.file, asked.args, settings, words, whole_traceback=asked.whole_traceback)
         return _ran(asked.file, spec, asked.args, asked.settings, result)
@@ -440,7 +440,7 @@ def _in_processes(
         SystemExit: the call was wrong, which was said; or the program has ended itself, with status 0 too.
     """
     environment = {_PART: str(number), **standard_input.told(), **({_REPORTED: reported_on} if reported_on else {})}
-    outcome = processes.start(spec, ranks, environment, words=words)
+    outcome = processes.start(spec, ranks, environment, words=words, ends_unread=True)
     if outcome.interrupted:
         raise interrupts.by_signal(outcome.interrupted)
     if outcome.status or not outcome.results:

@@ -15,6 +15,7 @@ from conduit.contract.world import Body
 from conduit.core import arguments
 from conduit.core.calls import is_of_forgotten, kept_in
 from conduit.core.threads import runs_job
+from conduit.launch import hard_exits
 from conduit.launch.errors import raise_error
 from conduit.launch.interrupts import AFTER_CTRL_C, insist, interruptible, tried_again
 from conduit.launch.life import LIFE, Life, Main, Rank, Stage
@@ -86,7 +87,7 @@ class TaskJob:
         Raises:
             BaseException: what ended it, as `conduit.run` says.
         """
-        with tried_again():  # also while what the job had is let go
+        with hard_exits.told(), tried_again():  # also while what the job had is let go
             return self._run()
 
     def _run(self) -> list[Any]:

@@ -12,7 +12,10 @@ from conduit.core.checked_call import CURRENT
 from conduit.core.digest import DigestLog
 from conduit.core.endpoint import Endpoint
 from conduit.core.rank import make_endpoint
+from conduit.errors import ConduitError
 from conduit.launch.registry import Spec
+from conduit.launch.reports.folders import is_library
+from conduit.launch.tasks import error_line
 
 
 class MessageRank:
@@ -27,7 +30,7 @@ class MessageRank:
         hooks: whom to tell what happens; None: there is no listener.
     """
 
-    __slots__ = ("_endpoint", "_port")
+    __slots__ = ("_endpoint", "_port", "_spec")
 
     def __init__(
         self,
@@ -44,6 +47,7 @@ class MessageRank:
             max_segment=spec.cls.max_segment(spec.options), larger_segment=spec.larger_segment,
             digest_log=digest_log, hooks=hooks,
         )  # fmt: skip
+        self._spec = spec
         self._port: Port = network.port(rank, endpoint._dispatch)
         endpoint._connect(self._port)
         self._endpoint = endpoint
@@ -101,8 +105,21 @@ class MessageRank:
         return self._endpoint.warnings
 
     def statistics(self) -> Mapping[str, int]:
-        """Return the counts of the endpoint and of its port."""
-        return {**self._endpoint._counted(), **self._port.statistics()}
+        """Return the counts of the endpoint and of its port.
+
+        Raises:
+            ConduitError: the network has none, as what it counts with has failed.
+        """
+        try:
+            return {**self._endpoint._counted(), **self._port.statistics()}
+        except ConduitError:
+            raise
+        except Exception as error:  # behind the last main: no line of a program has to do with it
+            raise ConduitError(
+                f"the counts of rank {self._endpoint.rank} on conduit {self._spec.name!r} are not to be had: "
+                f"{type(error).__name__}: {error}, at {error_line(error, is_library)}: a mistake of the network, not "
+                "of the program"
+            ) from error
 
     def moved(self) -> int:
         """Return a number that grows with every message that is sent or handled here."""

@@ -34,11 +34,12 @@ PIECE = 4096 - 64
 
 LINES, MORE, ERROR, WARNING, NOTES, ENDS, RESULT = "lines", "more", "error", "warning", "notes", "ends", "result"
 STATE, BEGUN, PROCESS, RECORDING, PROGRESS = "state", "begun", "process", "recording", "progress"
-LEAVES = "leaves"
+LEAVES, FALLS = "leaves", "falls"
 """Kinds of frames: whole lines; a part of something of which more comes; the error that ends the job, as `error_of`
 reads it; a warning of Python's; what users are to know of a rank whose job fails; that this rank ends the job; a
 result; what the rank did when it was interrupted; which process has begun, and does not know yet which rank it is;
-which process it is, now that it knows; what it has recorded; how far it is; that the process ends as Python does."""
+which process it is, now that it knows; what it has recorded; how far it is; that the process ends as Python does;
+that its program ends it at once."""
 
 
 @attrs.frozen
@@ -306,6 +307,12 @@ class Speech:
         """Say that this rank ends the job on purpose, so that what the launcher says of that is no news."""
         if self.framed:
             self._streams[-1].send(ENDS, b"")
+
+    def falls(self, status: int, text: str) -> bool:
+        """Tell who has started the processes how the program ends this one; False where that is not this package."""
+        if self.framed:
+            self._streams[-1].send(FALLS, pickle.dumps((status, text)))
+        return self.framed
 
     def state(self, data: bytes) -> bool:
         """Tell who has started the processes what this rank did; False where that is not this package."""

@@ -69,6 +69,8 @@ def start(
     environment: Mapping[str, str] | None = None,
     progress: Callable[[bytes], object] | None = None,
     words: Callable[[str], str] = str,
+    *,
+    ends_unread: bool = False,
 ) -> Outcome:
     """Run the command that runs now once more, as processes, one for each rank; who listens hears what they recorded.
 
@@ -78,8 +80,10 @@ def start(
         environment: variables that they are to have.
         progress: is told, in a thread, how far the work is, each time that a rank says so.
         words: gives what is shown of the text of the failure that ends the job.
+        ends_unread: whether they are ended where nobody reads any more what they print.
 
     Raises:
+        BrokenPipeError: so they were.
         BadRequest: no such number can be started, this machine has no launcher, or a file hides this package from them.
     """
     if file := hider(os.getcwd()):
@@ -89,4 +93,4 @@ def start(
         )
     count = DEFAULT_RANKS if ranks is None else arguments.amount("run", "ranks", ranks, 1, MOST_RANKS)
     command, defaults = spec.cls.start_command(spec.options, count, ["-m", "conduit", *WORDS.get()])
-    return start_command(count, command, defaults, environment or {}, hear, progress, words)
+    return start_command(count, command, defaults, environment or {}, hear, progress, words, ends_unread=ends_unread)

@@ -14,6 +14,7 @@ from conduit.launch.reports import RankRecord, Report, SourceLine, TaskRecord, b
 from conduit.launch.reports.folders import is_of_project, is_own
 
 _COMPUTES = "code of its own"
+_GOES_ON = ("ep.poll", "ep.compute")
 _HELD = "does not answer: its process is stopped, or in a call that keeps Python's lock"
 _LINE = re.compile(r":\d+ in ")
 """What is between a file and a function in the words for a line."""
@@ -25,13 +26,15 @@ class RankState:
 
     Attributes:
         record: as in every report.
-        waits: whether it waits, and does not compute.
+        waits: whether its loop answers: it waits, or polls in what it computes.
+        goes_on: whether it is in a call behind which its program goes on by itself, as a poll.
         told: the report of a standstill that it has told of all ranks, "" for none.
         ours: whether it runs a program of this project, as a benchmark, whose lines say nothing to who has called it.
     """
 
     record: RankRecord
     waits: bool = True
+    goes_on: bool = False
     told: str = ""
     ours: bool = False
 
@@ -45,7 +48,10 @@ def state_of(rank: int, life: Life, interrupt: BaseException | None = None) -> R
         told = loops.advice_on_interrupt(interrupt) if any(task.ran for task in tasks) else ""
         record = attrs.evolve(record, tasks=tuple(tasks), advice=(*record.advice, *filter(None, [told])))
     line = "" if broken is None else broken.line
-    return RankState(attrs.evolve(record, rank=rank), ours=_runs_ours([_LINE.split(line)[0], *_files(record)]))
+    goes_on = any(task.wait is None and task.call in _GOES_ON for task in record.tasks)
+    return RankState(
+        attrs.evolve(record, rank=rank), goes_on=goes_on, ours=_runs_ours([_LINE.split(line)[0], *_files(record)])
+    )
 
 
 def computing(rank: int, thread: int) -> RankState:

@@ -115,6 +115,8 @@ def start(
     recorded: Callable[[Sequence[bytes]], object] | None = None,
     progress: Callable[[bytes], object] | None = None,
     words: Callable[[str], str] = str,
+    *,
+    ends_unread: bool = False,
 ) -> Outcome:
     """Run a command that starts processes of this package, to its end.
 
@@ -126,14 +128,16 @@ def start(
         recorded: is given what the ranks have recorded of their jobs, however these have ended.
         progress: is told, in a thread, how far the work is, each time that a rank says so.
         words: gives what is shown of the text of the failure that ends the job.
+        ends_unread: whether it is ended where nobody reads any more what its ranks print.
 
     Raises:
+        BrokenPipeError: so it was ended, quietly.
         KeyboardInterrupt: Ctrl-C, and no rank has handed anything over; the processes have ended.
         SystemExit: as for SIGTERM, which is handled likewise.
     """
     environment = {**defaults, **os.environ, **extra, **terminal.told(), output.FRAMES: "1"}
     with interrupts.collected() as asked:
-        launcher = _Launcher(ranks, command, environment, progress, asked, words)
+        launcher = _Launcher(ranks, command, environment, progress, asked, words, ends_unread=ends_unread)
         try:
             outcome = launcher.run()
         finally:
@@ -172,8 +176,11 @@ class _Launcher:
         progress: Callable[[bytes], object] | None,
         asked: Sequence[int],
         words: Callable[[str], str],
+        *,
+        ends_unread: bool,
     ) -> None:
         self._count = count
+        self._ends_unread = ends_unread
         self._asked = asked
         self._words = words
         self._outcome = Outcome(0)
@@ -186,6 +193,7 @@ class _Launcher:
         self._others: dict[tuple[str, str], list[int]] = {}  # ranks with other errors, by kind and words
         self._noted: dict[int, tuple[str, ...]] = {}  # what users are to know of ranks
         self._warnings: dict[str, list[int]] = {}  # ranks that Python has warned, by the text, which was shown
+        self._falls: dict[int, tuple[int, str]] = {}  # ranks whose programs end their processes: statuses and words
         self._explained = False  # whether a rank has said why the job ends
         self._hurried = False  # whether the processes were told to end
         self._found = False  # whether a rank has begun
@@ -229,12 +237,10 @@ class _Launcher:
             raise
         finally:
             self._sweep()
-            self._show_kept()
-            self._show_good()
-            self._tell_others()
-            if not (self._outcome.results or all(state.ours for state in self._states.values())):
-                terminal.tell(stall.interrupted(self._states, self._count))
-                self._outcome.shown = True
+            if not self._is_unread():
+                self._tell_end()
+        if self._is_unread():
+            raise BrokenPipeError
         status = self._process.returncode
         self._outcome.status = self._status(128 - status if status < 0 else status)
         self._outcome.explained = self._explained
@@ -247,6 +253,15 @@ class _Launcher:
             self._tell_fallen()
         return self._outcome
 
+    def _tell_end(self) -> None:
+        """Show and say what has waited for the end."""
+        self._show_kept()
+        self._show_good()
+        self._tell_others()
+        if not (self._outcome.results or all(state.ours for state in self._states.values())):
+            terminal.tell(stall.interrupted(self._states, self._count))
+            self._outcome.shown = True
+
     def _status(self, launchers: int) -> int:
         """Return the status of the whole: that of the rank which is shown, where its launcher may have taken another's.
 
@@ -255,6 +270,8 @@ class _Launcher:
         """
         if self._lost or self._fallen:
             return 1
+        if self._shown is None and self._falls:
+            return self._falls[min(self._falls)][0] or 1
         if self._shown is None or not self._others:
             return launchers
         if self._shown.status is not None:
@@ -264,14 +281,18 @@ class _Launcher:
     def _watch(self) -> None:
         """Watch until it has ended, or has to: because this process is asked to end, or a process is lost."""
         patience = time.monotonic() + PATIENCE_S
-        while not self._ends_within(TURN_S) and not self._asked and not self._lost and not self._fallen:
+        while not (self._ends_within(TURN_S) or self._asked or self._lost or self._fallen or self._is_unread()):
             self._miss()
             self._see_fallen()
             if time.monotonic() > patience:
                 patience = math.inf
                 self._tell_begun()
-        if self._asked or self._lost:
+        if self._asked or self._lost or self._is_unread():
             self._interrupt()
+
+    def _is_unread(self) -> bool:
+        """Return whether it is to end because nobody reads what its ranks print, who have not come to their end."""
+        return self._ends_unread and self._readers[0].unread and not self._outcome.results
 
     def _ends_within(self, seconds: float) -> bool:
         """Wait for its end, and say whether it has come; one more signal cuts the wait short."""
@@ -353,11 +374,10 @@ class _Launcher:
 
     def _show_kept(self) -> None:
         """Show what was kept: output of a job that has ended well, else words about its end, which are no results."""
-        if self._kept:
+        if self._kept and not self._falls:
             sink = sys.stderr if self._process.returncode else sys.stdout
             with suppress(OSError, ValueError):
-                sink.write(self._kept.decode("utf-8", "replace"))
-                sink.flush()
+                _write(sink, self._kept)
 
     def _tell_begun(self) -> None:
         """Say in a terminal how many processes have begun, where that are not all."""
@@ -367,6 +387,10 @@ class _Launcher:
     def _tell_fallen(self) -> None:
         """Say which rank's process has ended the job, or which ranks' may have, where that is not known."""
         if not self._found:  # the launcher itself has said what is wrong
+            return
+        if self._falls:
+            for _, (_, text) in sorted(self._falls.items()):
+                self._tell_failure(text)
             return
         ranks = self._who_fell()
         which = f"rank {ranks[0]}" if len(ranks) == 1 else f"one of the ranks {', '.join(map(str, ranks))}"
@@ -418,6 +442,8 @@ class _Launcher:
                 self._noted[rank] = pickle.loads(data)
             case output.ENDS:
                 self._explained = True
+            case output.FALLS:
+                self._falls[rank] = pickle.loads(data)
             case output.LEAVES:
                 with self._lock:
                     self._leaving.add(rank)
@@ -445,7 +471,7 @@ class _Launcher:
 
     def _plain(self, reader: _Reader, data: bytes) -> None:
         """Show what no rank has said; what a launcher says of an end that a rank has explained is left out."""
-        if not self._explained:
+        if not self._explained and not self._falls:
             reader.show(data)
 
     def _error(self, reader: _Reader, rank: int, data: bytes) -> None:
@@ -518,14 +544,18 @@ class _Reader:
         self._plain = plain
         self._parts: dict[int, list[bytes]] = {}
         self._line = b""  # that has begun and was in no frame
+        self.unread = False  # whether what is shown goes to a pipe that nobody reads any more
         self.thread = threading.Thread(target=self._read, daemon=True)
         self.thread.start()
 
     def show(self, data: bytes) -> None:
         """Show lines; where they are not read any more, they are read here all the same."""
-        with suppress(OSError, ValueError):
-            self._sink.write(data.decode("utf-8", "replace"))
-            self._sink.flush()
+        try:
+            _write(self._sink, data)
+        except BrokenPipeError:
+            self.unread = True
+        except (OSError, ValueError):
+            pass
 
     def _read(self) -> None:
         data = b""
@@ -569,6 +599,14 @@ class _Reader:
 def _show(reader: _Reader, text: str) -> None:
     """Show a rank's text where its stream is shown."""
     reader.show(text.encode("utf-8", "backslashreplace"))
+
+
+def _write(sink: IO[str], data: bytes) -> None:
+    """Write lines; what the sink's encoding has nothing for is written as escapes."""
+    text = data.decode("utf-8", "replace")
+    encoding = getattr(sink, "encoding", None) or "utf-8"
+    sink.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    sink.flush()
 
 
 def _nothing() -> None:

@@ -33,7 +33,7 @@ TURN_S = 0.2
 STALL_S = 5.0
 """Without a message in any rank, all of which wait, until that is reported."""
 COMPUTING_S = 30.0
-"""The same where some rank does not wait, but computes: that is no news so soon."""
+"""The same where some rank does not wait, but computes, be it with polls between: that is no news so soon."""
 ANSWER_S = 1.0
 """What a rank's loop has to say what it waits for; one that does not answer computes."""
 FRESH_S = 3.0
@@ -474,7 +474,7 @@ class Watch:
             self._stalled, self._raised_by = TimeLimit(text, report), time.monotonic() + ANSWER_S
             job.fail(self._take_stalled)
             return
-        patience = STALL_S if all(waiting) else COMPUTING_S
+        patience = STALL_S if all(waiting) and not any(state.goes_on for state in states) else COMPUTING_S
         if self._told or silent < patience or not any(waiting):
             return
         self._told = brief(stall.stall(job.now(), silent, states))

@@ -233,6 +233,16 @@ def test_columns_are_those_asked_for():
     assert rows[3] == ["B", "round", "trip", "1024", "100.000", "+10.000", "100.000"]
 
 
+def test_no_figure_is_less_than_nothing_by_digits_that_are_not_shown():
+    drawn = record(seconds=-1e-9, raw=2e-4, least=-1e-4, most=-1e-4)
+    for records in ([drawn], [attrs.evolve(drawn, at_most="so")], [attrs.evolve(drawn, least=None)]):
+        out = io.StringIO()
+        print_runs(Console(file=out, width=160), [run_of("sci", records)])
+        figures = [word for word in out.getvalue().split() if word.lstrip("+-").startswith("0.0")]
+        assert len(figures) >= 4
+        assert [word for word in figures if word.startswith("-")] == []
+
+
 @pytest.mark.parametrize("words", ["average,mb/s", "Average us,MB/s"])
 def test_columns_are_named_with_or_without_their_units(command, words):
     status, out, _ = command("testam", "--sections", "B", "--max-size", "1", "--iterations", "1", "--columns", words)
@@ -603,6 +613,21 @@ def test_an_error_after_the_last_rank_s_main_loses_no_row(command, tmp_path, mon
     assert out.split("\n\n")[1:] == right.split("\n\n")[1:]
     (only,) = json.loads(file.read_text())
     assert len(only["records"]) == 4
+
+
+@pytest.mark.parametrize(("part", "name"), [(Loggp, "host_statistics"), (LoggpTransport, "statistics")])
+def test_counts_that_fail_are_told_in_a_line_that_says_whose_they_are(command, monkeypatch, part, name):
+    def fails(counting):
+        return {"messages": 1 // 0}
+
+    monkeypatch.setattr(part, name, fails)
+    status, out, err = command("testam", "--conduit", "loggp", "--sections", "A", "--iterations", "2")
+    assert (status, out.count("AMShort")) == (1, 4)
+    line = fails.__code__.co_firstlineno + 1
+    assert err == (
+        "conduit testam: the counts of rank 0 on conduit 'loggp' are not to be had: ZeroDivisionError: integer "
+        f"division or modulo by zero, at {__file__}:{line} in fails: a mistake of the network, not of the program\n"
+    )
 
 
 def test_an_error_before_that_shows_no_table(command, monkeypatch):

@@ -1,5 +1,6 @@
 """Finding commands, and turning outcomes into exit statuses."""
 
+import itertools
 import json
 import re
 import subprocess
@@ -62,6 +63,20 @@ def test_help_breaks_no_line_of_a_narrow_terminal_twice(command, monkeypatch, na
     paragraphs = command(*dict.fromkeys([name, "--help"])).out.split("\n\n")
     lines = [line for each in paragraphs if each[:1] not in "╭ " for line in each.strip().splitlines() if "\n" in each]
     assert all(len(line) <= 80 for line in lines)
+
+
+@pytest.mark.parametrize("name", ["--help", "run", "testam", "explain", "mpi-patterns", "completion"])
+def test_help_fills_the_lines_of_a_terminal_that_has_not_room_for_those_of_the_source(command, monkeypatch, name):
+    width = 50
+    monkeypatch.setenv("COLUMNS", str(width))
+    paragraphs = command(*dict.fromkeys([name, "--help"])).out.split("\n\n")
+    texts = [each.rstrip().splitlines() for each in paragraphs[1:] if each[:1] not in "╭ "]
+    assert any(len(lines) > 1 for lines in texts)
+    for lines in texts:
+        for line, following in itertools.pairwise(lines):
+            word = following.split()[0]
+            assert len(line.rstrip()) <= width
+            assert len(line.rstrip()) + 1 + len(word) > width or word.endswith(":"), lines
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)

@@ -208,6 +208,32 @@ def test_results_of_one_spec_in_one_file_of_several_have_its_name_and_a_number()
     )  # fmt: skip
 
 
+def in_real_time(result):
+    return from_json({**result.content, "clock": "wall"})
+
+
+def test_of_results_with_two_clocks_those_in_real_time_say_so():
+    real, simulated = in_real_time(of(conduit="mpi", trip_8=2.0, trip_64=3.0)), of(trip_8=1.0, trip_64=2.0)
+    assert pictures([real, simulated])[0].groups == ("mpi (real time)", "sci")
+    assert pictures([real])[0].groups == ("mpi",)
+    swept = [
+        clock(of(conduit=base, ranks=ranks, swept=("ranks", str(ranks), base), trip_8=1.0, trip_64=2.0))
+        for base, clock in (("mpi", in_real_time), ("sci", lambda result: result))
+        for ranks in (2, 4)
+    ]
+    by_size, over = pictures(swept)
+    assert [panel.title for panel in by_size.panels] == list(over.groups) == ["mpi (real time)", "sci"]
+
+
+def test_the_figures_of_a_sweep_over_ranks_say_of_how_many_they_are(command, tmp_path):
+    path = tmp_path / "results.json"
+    swept = [of(ranks=ranks, swept=("ranks", str(ranks), "sci"), trip_8=1.0 * ranks) for ranks in (2, 4)]
+    path.write_text(json.dumps([dict(each.content) for each in swept]))
+    assert command("compare", "--from", str(path), "--out", str(tmp_path / "out")).status == 0
+    page = (tmp_path / "out" / "compare.html").read_text()
+    assert ("<td>sci, 2 ranks</td>" in page, "<td>sci, 4 ranks</td>" in page) == (True, True)
+
+
 def test_a_sweep_is_drawn_by_size_and_over_the_option():
     swept = [
         of(

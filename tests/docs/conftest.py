@@ -158,6 +158,10 @@ class Page:
                 yield self._shell(line[2:], self.folder)
 
 
+_SLOW = re.compile(r"\d+ s: step \d+ of \d+, ")
+"""What a benchmark says where this machine is busy: how far it is, after ten seconds."""
+
+
 class Shell:
     """Runs commands without a terminal, as a shell would.
 
@@ -177,7 +181,8 @@ class Shell:
         else:
             output = _fresh(words, folder, environment)
         output = output.replace(str(folder) + os.sep, "")
-        return "".join(f"{line.rstrip()}\n" for line in output.rstrip().splitlines())
+        lines = output.rstrip().splitlines()
+        return "".join(f"{line.rstrip()}\n" for line in lines if not _SLOW.match(line))
 
 
 def _fresh(words: list[str], folder: Path, environment: dict[str, str]) -> str:

@@ -20,6 +20,7 @@ SHARED = Path("/dev/shm")
 
 PROGRAM = """
 import os
+import posix
 import signal
 import sys
 import time
@@ -54,8 +55,10 @@ async def main(ep, what, where):
             os.kill(os.getpid(), signal.SIGSEGV)
         if what == "copied" and not os.fork():
             time.sleep(600)
-        if what in ("gone", "copied"):
-            os._exit(0)
+        if what.startswith("gone"):
+            os._exit(int(what[4:]))
+        if what == "copied":
+            posix._exit(0)  # which says nothing
         if what == "sys.exit":
             sys.exit(4)
         if what == "ep.exit":
@@ -124,12 +127,22 @@ def test_a_rank_that_crashes(fall):
     assert told[1] == ("rank 1" if told[2] == "by signal SIGSEGV" else "one of the ranks 0, 1, 2")
 
 
-def test_a_process_that_just_ends(fall):
-    done = fall("gone", "barrier")
-    assert done.status != 0
-    told = re.search(r"the process of (.*?) has ended without an error of Python's, (with status 0|as by)", done.err)
+@pytest.mark.parametrize("status", [0, 5])
+def test_a_process_that_leaves_by_os_exit_is_told_with_its_line(fall, status):
+    done = fall(f"gone{status}", "barrier")
+    assert done.status == (status or 1)
+    line = PROGRAM.splitlines().index("            os._exit(int(what[4:]))") + 1
+    assert re.fullmatch(rf"rank 1 ended the job by os\._exit\({status}\) at \S*program\.py:{line} in main\n", done.err)
+    assert "TERMINAT" not in done.out
+
+
+def test_under_a_launcher_a_process_that_leaves_by_os_exit_is_told_too(shell):
+    done = shell.mpiexec(2, shell.file("import os\n\nasync def main(ep):\n    os._exit(0)\n" + SCRIPT))
+    told = re.findall(
+        r"^rank (\d) ended the job by os\._exit\(0\) at \S*program\.py:4 in main$", done.err, re.MULTILINE
+    )
+    assert set(told) <= {"0", "1"}
     assert told
-    assert told[1] == ("rank 1" if told[2] == "with status 0" else "one of the ranks 0, 1, 2")
 
 
 def test_a_process_that_ends_while_a_copy_of_it_holds_its_connections(run_program):
@@ -143,7 +156,7 @@ def test_a_process_that_ends_while_a_copy_of_it_holds_its_connections(run_progra
 
 
 def test_a_single_process_that_just_ends_is_told_with_its_status(run_program):
-    done = run_program("import os\n\nasync def main(ep):\n    os._exit(3)\n", ranks=1)
+    done = run_program("import posix\n\nasync def main(ep):\n    posix._exit(3)\n", ranks=1)
     assert done.status == 3
     told = re.search(
         r"the process of (.*?) has ended without an error of Python's, (.*), and the job with it", done.err

@@ -500,3 +500,30 @@ def test_a_warning_of_several_ranks_is_told_once(capfd):
         "rank 1: prog.py:4: UserWarning: alone", "  stay()",
         "ranks 0, 3: as rank 2, prog.py:3: UserWarning: beware",
     ]  # fmt: skip
+
+
+ENDLESS = """
+async def main(ep):
+    await ep.attach()
+    while True:
+        print("a line of rank", ep.rank)
+        await ep.poll()
+"""
+
+
+def test_a_program_ends_where_nobody_reads_what_it_prints(shell):
+    words = ["run", shell.file(ENDLESS), "--conduit", MPI, "--ranks", "2", "--json", "counts.json"]
+    process = shell.begin(sys.executable, "-m", "conduit", *words)
+    assert process.stdout.readline().startswith("a line of rank ")
+    process.stdout.close()
+    process.stdout = None
+    done = shell.end(process)
+    assert (done.status, done.err) == (1, "wrote counts.json\n")
+    (only,) = json.loads((shell.folder / "counts.json").read_text())
+    assert only["error"] == "BrokenPipeError"
+
+
+def test_what_the_encoding_of_the_output_has_nothing_for_is_shown_as_escapes(shell):
+    shell.environment["PYTHONIOENCODING"] = "ascii"
+    done = shell.conduit("run", shell.file('async def main(ep): print("ä \u20ac")'), "--conduit", MPI, "--ranks", "1")
+    assert (done.status, done.lines[0]) == (0, r"\xe4 \u20ac")

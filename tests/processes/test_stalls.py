@@ -74,6 +74,35 @@ async def main(ep):
     assert "program.py:17 in main: is in a wait of Trio's own" in done.err
 
 
+POLLS = """
+import time
+
+from conduit.launch import watch
+
+watch.STALL_S, watch.COMPUTING_S = 1.0, 5.0  # of 5 and 30: the same reports, sooner
+
+
+async def main(ep, seconds):
+    await ep.attach()
+    until = time.monotonic() + float(seconds)
+    while time.monotonic() < until:
+        sum(range(10000))  # its work
+        await ep.poll()
+"""
+
+
+def test_ranks_that_poll_in_what_they_compute_stand_still_no_sooner_than_ranks_that_do_not(run_program):
+    done = run_program(POLLS, "4", ranks=2)
+    assert (done.status, done.err) == (0, "")
+
+
+def test_ranks_that_do_nothing_else_than_poll_are_told_in_the_end(run_program):
+    done = run_program(POLLS, "12", ranks=2)
+    assert done.status == 0
+    assert done.err.count("no rank has sent or handled a message for") == 1
+    assert re.search(r"\nranks 0-1, each: \S*program\.py:1[45] in main: is in (ep\.poll|code of its own)\n", done.err)
+
+
 def test_a_rank_that_computes_is_named_as_such(run_program):
     done = run_program(STUCK, ranks=3, options=("--stall-limit", "3"))
     assert done.status == 1

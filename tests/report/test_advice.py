@@ -617,6 +617,21 @@ def test_in_real_time_uneven_work_may_be_what_else_the_machine_did(monkeypatch):
     )
 
 
+def test_in_real_time_nobody_is_said_for_sure_not_to_have_polled(monkeypatch):
+    found, _ = reported(late, 1, ranks=4, conduit="sci")
+    (sure,) = found.advice
+    assert not re.search(r"seems|unless|again", sure.what + sure.remedy)
+    monkeypatch.setattr(found.recording, "clock_errors", [0] * 4)
+    (told,) = advice(found.recording, found.profile)
+    known = "did not poll while others waited for it: it computed for"
+    seems = sure.what.replace(known, "seems to compute without a poll while others wait for it: for")
+    assert told.what == seems.removesuffix(".") + ", unless the machine did something else meanwhile."
+    assert told.remedy == (
+        "Run it again: where it is the same rank each time, call `await ep.poll()` in long computations, or cut them "
+        "into shorter ones, since only a poll runs handlers; where it is another, other programs had the processors."
+    )
+
+
 HERE = r"at \S*test_advice.py:\d+ in \w+"
 WORDS = {
     "all late": (

@@ -430,6 +430,19 @@ def test_several_conduits_have_a_folder_each(tmp_path, capsys):
     assert {path.name for path in folder.iterdir()} == {"loggp_slots=2", "sci"}
 
 
+def test_one_conduit_given_twice_has_a_folder_for_each_job(tmp_path, capsys):
+    folder, program = tmp_path / "out", tmp_path / "prog.py"
+    for source, status in (("async def main(ep):\n    raise ValueError", 1), ("async def main(ep): pass", 0)):
+        program.write_text(source)
+        words = ["--conduit", "sci", "--conduit", "loggp", "--conduit", "sci", "--conduit", "sci:slots=2"]
+        assert call(["run", str(program), *words, "--report", str(folder)]) == status
+        names = ("sci", "loggp", "sci-2", "sci-3")
+        assert re.findall("^wrote (.*)$", "\n".join(capsys.readouterr()), re.MULTILINE) == [
+            str(folder / name / "report.html") for name in names
+        ]
+        assert {path.parent.name for path in folder.glob("*/report.html")} == set(names)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -446,6 +459,22 @@ def test_wrong_calls(words, message, capsys, tmp_path, monkeypatch):
     (tmp_path / "a.json").write_text("{}")
     assert call(["run", str(PROGRAMS / "good.py"), *words]) == 2
     assert capsys.readouterr().err.startswith(f"conduit run: {message}")
+
+
+def test_a_folder_that_may_not_be_written_is_refused_before_the_job(tmp_path, capsys, monkeypatch):
+    def refuses(path, **options):
+        raise PermissionError(13, "Permission denied")
+
+    words = ["run", str(PROGRAMS / "good.py"), "--report", str(tmp_path)]
+    with monkeypatch.context() as patch:
+        patch.setattr("os.access", lambda path, mode: False)
+        assert call(words) == 2
+        may_not_be_written = f"conduit run: --report {tmp_path} may not be written; name a folder that may\n"
+        assert capsys.readouterr() == ("", may_not_be_written)
+    monkeypatch.setattr(type(tmp_path), "mkdir", refuses)
+    assert call(words) == 2
+    may_not_be_made = f"conduit run: --report {tmp_path} may not be made; name a folder in one that may be written\n"
+    assert capsys.readouterr() == ("", may_not_be_made)
 
 
 def seen(page, folder, width):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import attrs
 
-from conduit.seeing.comparison.results import BenchmarkResult, Row, labelled
+from conduit.seeing.comparison.results import BenchmarkResult, Row, labelled, of_clock
 from conduit.seeing.pictures import AxisMark, BarPanel, Curve, LinePanel, Picture
 from conduit.seeing.pictures.chart import Scale
 
@@ -220,6 +220,11 @@ class _Swept(NamedTuple):
         result = self.found.get((base, value))
         return [] if result is None else _rows(result, operation)
 
+    def label(self, base: str) -> str:
+        """Return what legends call the results of a spec."""
+        result = next(each for (own, _), each in self.found.items() if own == base)
+        return of_clock(base, result, self.found.values())
+
     def measured(self, operations: Iterable[str]) -> list[str]:
         """Return those of some operations that some result has."""
         return [name for name in operations if any(_rows(result, name) for result in self.found.values())]
@@ -251,7 +256,9 @@ def _by_size(program: str, view: _View, sweep: _Swept) -> list[Picture]:
             for curve in _curve(view.quantity, sweep.rows(base, value, name), group, style)
         ]
         if curves:
-            panels.append(LinePanel(title=base, x_label=SIZES, y_label=unit, curves=tuple(curves), scale="bytes"))
+            panels.append(
+                LinePanel(title=sweep.label(base), x_label=SIZES, y_label=unit, curves=tuple(curves), scale="bytes")
+            )
     if not panels:
         return []
     title = f"{view.title}, by {sweep.option}" + (f" on {panels[0].title}" if len(panels) == 1 else "")
@@ -298,7 +305,7 @@ def _by_value(program: str, view: _View, sweep: _Swept) -> list[Picture]:
             name=file_name(program, f"{view.title} over {sweep.option}"),
             title=f"{program}: {view.title}, over {sweep.option}{left_out}",
             panels=tuple(panels),
-            groups=sweep.bases,
+            groups=tuple(map(sweep.label, sweep.bases)),
             styles=tuple(styles),
         )
     ]

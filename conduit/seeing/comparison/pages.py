@@ -55,11 +55,10 @@ def _figures(page: Page, results: Sequence[BenchmarkResult]) -> None:
     """Add the table of all figures, folded."""
     rows: list[tuple[object, ...]] = []
     spread = any(row.least is not None for result in results for row in result.rows)
-    for result in labelled(results) if not any(result.swept for result in results) else results:
-        label = result.label
+    for result in labelled(results):
         for row in result.rows:
             ends = (row.least, row.most) if spread else ()
-            rows.append((label, row.operation, row.nbytes, _figure(row), *ends, row.mb_per_s))
+            rows.append((result.label, row.operation, row.nbytes, _figure(row), *ends, row.mb_per_s))
     titles = ("conduit", "operation", "bytes", "µs", *(("least µs", "most µs") if spread else ()), "MB/s")
     page.table(titles, rows, folded=f"All figures ({len(rows)})")
 

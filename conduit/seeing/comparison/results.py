@@ -48,6 +48,9 @@ class Row:
         return None if self.bound == UNKNOWN else self.microseconds
 
 
+_WALL = "wall"
+
+
 @attrs.frozen(kw_only=True)
 class BenchmarkResult:
     """What a benchmark gave on one conduit.
@@ -231,13 +234,19 @@ def _run(content: Mapping[str, Any]) -> Row:
 def labelled(results: Sequence[BenchmarkResult]) -> list[BenchmarkResult]:
     """Return results of one program with labels that differ: by spec, else by ranks too, else by file, else by number.
 
-    Those of results that were interrupted say so.
+    Those of results that were interrupted say so, and those in real time among others that are not.
     """
-    labels = _differing(results)
+    labels = [of_clock(label, result, results) for result, label in zip(results, _differing(results), strict=True)]
     return [
         attrs.evolve(result, label=f"{label} (interrupted)" if result.interrupted else label)
         for result, label in zip(results, labels, strict=True)
     ]
+
+
+def of_clock(label: str, result: BenchmarkResult, results: Iterable[BenchmarkResult]) -> str:
+    """Return the label of a result with its clock, where other results have another one."""
+    alone = all(each.clock == result.clock for each in results)
+    return label if alone or result.clock != _WALL else f"{label} (real time)"
 
 
 def _differing(results: Sequence[BenchmarkResult]) -> list[str]:

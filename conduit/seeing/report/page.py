@@ -139,4 +139,5 @@ def _tables(page: Page, recording: ReportRecording, found: Profile) -> None:
     late = [(each.rank, each.messages, each.unpolled / 1e6, each.longest / 1e6, each.cost / 1e6) for each in found.late]
     if late:
         titles = ("rank", "messages", "computed µs", "longest µs", "cost others µs")
-        page.table(titles, late, folded="Ranks that polled late")
+        who = "Ranks that seem to have polled late" if recording.in_real_time else "Ranks that polled late"
+        page.table(titles, late, folded=who)

@@ -20,9 +20,9 @@ _HARDLY = 0.01
 _SPREAD = "Give it less work: spread the work evenly over the ranks."
 _UNLESS = ", unless the machine did something else meanwhile"
 _AGAIN = (
-    "Run it again: where it is the same rank each time, spread the work evenly over the ranks; where it is another, "
-    "other programs had the processors."
+    "Run it again: where it is the same rank each time, {}; where it is another, other programs had the processors."
 )
+"""What to do where one run does not tell which it was; with what helps."""
 
 
 def not_polled(recording: ReportRecording, found: Profile) -> list[Advice]:
@@ -38,13 +38,19 @@ def not_polled(recording: ReportRecording, found: Profile) -> list[Advice]:
     most = found.late[0]
     alike = sum(2 * late.cost >= most.cost for late in found.late) - 1
     where = f", which waited at {most.waiters[0]}" if most.waiters else ""
+    helps = f"`{recording.words.poll}` in long computations, or cut them into shorter ones"
+    # Who is between two calls in real time computes, or is without its processor.
+    did, unless = "did not poll while others waited for it: it computed for", ""
+    remedy = f"Call {helps}: only a poll runs handlers."
+    if recording.in_real_time:
+        did, unless = "seems to compute without a poll while others wait for it: for", _UNLESS
+        remedy = _AGAIN.format(f"call {helps}, since only a poll runs handlers")
     return [
         Advice(
-            f"Rank {like(most.rank, alike)} did not poll while others waited for it: it computed for "
-            f"{us(most.unpolled)}, up to {us(most.longest)} at a time, with {many(most.messages, 'message')} under way "
-            f"to it. That cost the others{where}, {us(most.cost)} together, and the job {about(saved)}.",
-            f"Call `{recording.words.poll}` in long computations, or cut them into shorter ones: only a poll runs "
-            "handlers.",
+            f"Rank {like(most.rank, alike)} {did} {us(most.unpolled)}, up to {us(most.longest)} at a time, with "
+            f"{many(most.messages, 'message')} under way to it. That cost the others{where}, {us(most.cost)} together, "
+            f"and the job {about(saved)}{unless}.",
+            remedy,
             share,
         )
     ]
@@ -79,7 +85,7 @@ def imbalance(recording: ReportRecording, found: Profile) -> list[Advice]:
     # Who computes in real time may have been without its processor: one run does not tell which it was.
     seems, unless, remedy = "computes", "", _SPREAD
     if recording.in_real_time:
-        seems, unless, remedy = "seems to compute", _UNLESS, _AGAIN
+        seems, unless, remedy = "seems to compute", _UNLESS, _AGAIN.format("spread the work evenly over the ranks")
     return [
         Advice(
             f"Rank {who} {seems} {_more(heavy[most].computes, most, others)}; they wait for it"
