@@ -147,6 +147,7 @@ class Events:
         self._earlier: list[OperationGroup] = []  # closed by a sync, not yet seen complete
         self._regions: dict[trio.lowlevel.Task, OperationGroup] = {}
         self._unsynced: dict[Handle[Any], str] = {}
+        self._cut: set[Handle[Any]] = set()  # of these, those whose wait was cancelled: a sync is a wait for them too
         self._waiting: dict[trio.lowlevel.Task, tuple[Sequence[Handle[Any]], str]] = {}  # for several handles
         self._first: dict[int, tuple[Operation, SourceLine]] = {}  # by kind: the first since a sync, its line
 
@@ -240,6 +241,9 @@ class Events:
         self._waiting[task] = handles, what
         try:
             await self.wait_until(done, [handle.awaited for handle in handles], what)
+        except trio.Cancelled:
+            self.cut(handles)
+            raise
         finally:
             del self._waiting[task]
 
@@ -298,6 +302,9 @@ class Events:
                 what=call,
                 ranks=Missing(lambda: sorted({rank for group in groups for rank in group.missing(kinds)})),
             )
+        if self._cut:
+            for handle in [each for each in self._cut if each.awaited.done()]:
+                self.synced(handle)
 
     def _close(self) -> list[OperationGroup]:
         # Operations that other tasks begin from now on count in a new group: they cannot keep this sync waiting.
@@ -351,6 +358,11 @@ class Events:
     def synced(self, handle: Handle[Any]) -> None:
         """Take note that the program has learned of a handle's completion."""
         self._unsynced.pop(handle, None)
+        self._cut.discard(handle)
+
+    def cut(self, handles: Iterable[Handle[Any]]) -> None:
+        """Take note that a wait for handles was cancelled."""
+        self._cut.update(handle for handle in handles if handle in self._unsynced)
 
     def warn_unsynced(self) -> None:
         """List what was never waited for, one warning for each line of handles and each kind of implicit operation."""
@@ -363,6 +375,7 @@ class Events:
             )
             self.ep.warn(f"{handles} of {call}, made at {place}, never waited for: {do}")
         self._unsynced.clear()
+        self._cut.clear()
         for kind, (first, (file, number)) in self._first.items():
             what, sync = ("gets", "sync_gets") if kind == GET else ("puts", "sync_puts")
             self.ep.warn(
@@ -438,7 +451,11 @@ class Handle(Generic[T_co]):
         )
 
     async def _wait(self) -> T_co:
-        await self._events.wait_until(self.awaited.done, (self.awaited,), self.call)
+        try:
+            await self._events.wait_until(self.awaited.done, (self.awaited,), self.call)
+        except trio.Cancelled:
+            self._events.cut((self,))
+            raise
         return self.result()
 
     def __repr__(self) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+import trio
+
 from conduit.contract import World
 from conduit.contract.world import End
 from conduit.core.calls import held_unawaited, kept_anywhere
@@ -11,7 +13,7 @@ from conduit.core.steps import steps_of
 from conduit.core.written import place
 from conduit.errors import ConduitError, HandlerError
 from conduit.launch.hints import handed_on, hint
-from conduit.launch.life import Rank
+from conduit.launch.life import Rank, exit_in
 from conduit.launch.predicates import waits_in_predicate
 from conduit.launch.raised import Told, afterwards, leaves, of_others, told_of
 from conduit.launch.reports.folders import is_library, is_own
@@ -51,6 +53,7 @@ def raise_error(
         return
     interrupts = [entry for entry in end.errors if isinstance(entry[2], KeyboardInterrupt)]
     time, rank, error = (interrupts or sorted(end.errors, key=_decides))[0]
+    error = _behind(error, rank, end)
     if isinstance(error, SystemExit):
         if isinstance(error.code, int):
             error.code = exit_status(error)  # of 256 the system would make 0
@@ -76,6 +79,15 @@ def raise_error(
     finally:
         del error, interrupts  # its traceback has this frame: a cycle, which would hold what programs had in theirs
         end.forget()
+
+
+def _behind(error: BaseException, rank: int, end: End) -> BaseException:
+    """Return what a task beside a cancelled attach has raised, where that cancelled it: it came first."""
+    if isinstance(error.__cause__, trio.Cancelled) and getattr(error.__cause__, "source", "nursery") == "nursery":
+        for _, other, found in (*end.errors, *end.late_errors):
+            if other == rank and isinstance(found, BaseExceptionGroup):
+                return exit_in(found) or found
+    return error
 
 
 def _decides(entry: tuple[int, int, BaseException]) -> tuple[bool, int, int]:
@@ -177,18 +189,23 @@ def _parts(error: BaseException) -> Iterator[BaseException]:
             yield part.__cause__
 
 
+def _holds(other: BaseException, error: BaseException) -> bool:
+    """Say whether an error is the one that is raised, or a group that has it."""
+    return any(part is error for part in (other, *leaves(other)))
+
+
 def _add_others(error: BaseException, end: End) -> None:
     """Add what else was raised to the notes of `error`, what several ranks have raised alike once."""
     shown, said = told_of(error), set(getattr(error, "__notes__", ()))
     others: dict[Told, list[int]] = {}
     for _, rank, too in sorted(end.errors, key=lambda entry: entry[:2]):
         told = told_of(too)
-        if too is not error and (str(too) not in said or (told == shown and rank >= 0)):
+        if not _holds(too, error) and (str(too) not in said or (told == shown and rank >= 0)):
             others.setdefault(told, []).append(rank)
     late: dict[Told, list[int]] = {}
     for _, rank, too in end.late_errors:
         told = told_of(too)
-        if rank >= 0 if told == shown else str(too) not in said:
+        if not _holds(too, error) and (rank >= 0 if told == shown else str(too) not in said):
             late.setdefault(told, []).append(rank)
     for line in (*of_others(shown, others), *afterwards(shown, late)):
         error.add_note(line)

@@ -124,7 +124,7 @@ class Life:
             rank.fail(error)
             return
         except BaseExceptionGroup as group:
-            leaving = _exit_in(group)
+            leaving = exit_in(group)
             if leaving is None:
                 raise
             rank.fail(leaving)
@@ -151,7 +151,7 @@ class Life:
         )
 
 
-def _exit_in(group: BaseExceptionGroup[BaseException]) -> BaseException | None:
+def exit_in(group: BaseExceptionGroup[BaseException]) -> BaseException | None:
     """Return the interrupt that a group holds (E8), or the exit, in a group of nothing else (E2)."""
     exits, rest = group.split(SystemExit)
     error: BaseException | None = group.subgroup(KeyboardInterrupt) or (exits if rest is None else None)

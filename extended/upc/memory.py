@@ -142,6 +142,10 @@ class ArrayMemory:
                 values[positions] = self.own_moved[local]
                 self.ep.charge(copied=2 * len(local) * size)
                 continue
+            if (local[1:] < local[:-1]).any():  # what lies side by side is then one piece, as it is of writes
+                order = np.argsort(local, kind="stable")
+                positions = order if isinstance(positions, slice) else positions[order]
+                local = local[order]
             part = values if isinstance(positions, slice) else np.empty(len(local), self.moved)
             handles.append(await self.x.get_indexed_nb(owner, self.offset + local * size, size, part))
             parts.append((positions, part))

@@ -143,6 +143,47 @@ def test_S6_an_attach_cancelled_before_its_turn_ends_the_job_with_an_error_of_ou
     assert str(error).startswith("ep.attach: cancelled on rank 0")
 
 
+class Slip(Exception):
+    """What a task raises while its rank attaches."""
+
+
+def _raises(error):
+    async def task(ep):
+        if ep.rank == 1:
+            await trio.sleep(1e-6)
+            raise error
+
+    async def main(ep):
+        if ep.rank == 0:
+            await ep.compute(1e-3)  # so long do the others wait
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(task, ep)
+            await ep.attach()
+
+    return main
+
+
+@pytest.mark.parametrize("spec", ["loggp", "sci"])
+def test_E3_what_a_task_raises_beside_an_attach_ends_the_job_not_the_attach_that_it_cancels(spec):
+    error = Slip("first")
+    with pytest.raises(ExceptionGroup) as raised:
+        conduit.run(_raises(error), ranks=3, conduit=spec)
+    assert raised.value.exceptions == (error,)
+    notes = raised.value.__notes__
+    assert notes[0].startswith("raised by rank 1 at ")
+    assert [note.partition(", so that")[0] for note in notes[1:]] == [
+        "rank 1 raised ConduitError too: ep.attach: cancelled on rank 1"
+    ]
+
+
+def test_E2_an_exit_of_a_task_beside_an_attach_has_its_status():
+    error = SystemExit(5)
+    with pytest.raises(SystemExit) as raised:
+        conduit.run(_raises(error), ranks=3, conduit="loggp")
+    assert raised.value is error
+    assert raised.value.code == 5
+
+
 def test_D1_an_attach_whose_turn_never_comes_is_told_of(on_loggp):
     async def main(ep):
         if ep.rank == 0:

@@ -1,6 +1,7 @@
 """Handles of operations: any iterable of them can be waited for, and nothing else."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -112,6 +113,41 @@ def test_what_began_beside_a_cancelled_operation_is_warned_of(before):
     said = rf"implicit puts, the first by put_nbi at {__file__}:{first}, never waited for"
     with pytest.warns(conduit.ConduitWarning, match=said):
         conduit.run(main, ranks=2)
+
+
+async def region_of_a_put(x):
+    async with x.access_region() as region:
+        await x.put_nbi(1 - x.rank, 0, bytes(700))
+    return region.handle
+
+
+BEGIN = {"put_nb": lambda x: x.put_nb(1 - x.rank, 0, bytes(700)), "access_region": region_of_a_put}
+CUT = {
+    "await": lambda x, handle: handle,
+    "wait_all": lambda x, handle: x.wait_all([handle]),
+    "wait_some": lambda x, handle: x.wait_some([handle]),
+}
+
+
+@pytest.mark.parametrize("begin", BEGIN)
+@pytest.mark.parametrize("wait", CUT)
+@pytest.mark.parametrize("synced", [True, False])
+def test_a_wait_that_was_cancelled_is_ended_by_a_sync(begin, wait, synced):
+    async def main(ep):
+        x = await Extended.attach(ep)
+        handle = await BEGIN[begin](x)
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await CUT[wait](x, handle)
+        assert scope.cancelled_caught
+        if synced:
+            await x.sync()
+        await x.barrier()
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        conduit.run(main, ranks=2)
+    assert ["never waited for" in str(each.message) for each in told] == ([] if synced else [True])
 
 
 @pytest.mark.parametrize("call", ["wait_all", "wait_some"])
