@@ -622,26 +622,29 @@ def test_what_waits_for_any_and_for_some(library):
         (lambda comm: comm.Send(b"", 1.0), conduit.BadRequest, None, "dest=1.0 is no integer"),
         (lambda comm: comm.Send("text", 1), conduit.BadRequest, None, "buf='text' is no buffer"),
         *(
-            (
+            pytest.param(
                 act,
                 conduit.BadRequest,
                 None,
                 f"^Comm.{call}=None is no buffer, but for PROC_NULL; give an array, or b'' "
                 r"for no data; a call that changes an array, such as a.sort\(\), gives None$",
+                id=f"nothing {number}, {call}",
             )
-            for call, act in (
-                ("Send: buf", lambda comm: comm.Send(np.zeros(1).sort(), 1)),
-                ("Recv: buf", lambda comm: comm.Recv(None, 1)),
-                ("Recv: buf", lambda comm: comm.Recv(None)),
-                ("Ssend: buf", lambda comm: comm.Ssend(None, 1)),
-                ("Isend: buf", lambda comm: comm.Isend(None, 1)),
-                ("Irecv: buf", lambda comm: comm.Irecv(None)),
-                ("Send_init: buf", lambda comm: comm.Send_init(None, 1)),
-                ("Recv_init: buf", lambda comm: comm.Recv_init(None, 1)),
-                ("Sendrecv: sendbuf", lambda comm: comm.Sendrecv(None, 1, 0, bytearray(1), MPI.PROC_NULL)),
-                ("Sendrecv: recvbuf", lambda comm: comm.Sendrecv(b"", MPI.PROC_NULL)),
-                ("Sendrecv_replace: buf", lambda comm: comm.Sendrecv_replace(None, 1, 0, MPI.PROC_NULL)),
-                ("Sendrecv_replace: buf", lambda comm: comm.Sendrecv_replace(None, MPI.PROC_NULL, 0, 1)),
+            for number, (call, act) in enumerate(
+                (
+                    ("Send: buf", lambda comm: comm.Send(np.zeros(1).sort(), 1)),
+                    ("Recv: buf", lambda comm: comm.Recv(None, 1)),
+                    ("Recv: buf", lambda comm: comm.Recv(None)),
+                    ("Ssend: buf", lambda comm: comm.Ssend(None, 1)),
+                    ("Isend: buf", lambda comm: comm.Isend(None, 1)),
+                    ("Irecv: buf", lambda comm: comm.Irecv(None)),
+                    ("Send_init: buf", lambda comm: comm.Send_init(None, 1)),
+                    ("Recv_init: buf", lambda comm: comm.Recv_init(None, 1)),
+                    ("Sendrecv: sendbuf", lambda comm: comm.Sendrecv(None, 1, 0, bytearray(1), MPI.PROC_NULL)),
+                    ("Sendrecv: recvbuf", lambda comm: comm.Sendrecv(b"", MPI.PROC_NULL)),
+                    ("Sendrecv_replace: buf", lambda comm: comm.Sendrecv_replace(None, 1, 0, MPI.PROC_NULL)),
+                    ("Sendrecv_replace: buf", lambda comm: comm.Sendrecv_replace(None, MPI.PROC_NULL, 0, 1)),
+                )
             )
         ),
         (lambda comm: comm.Recv(b"abc", 1), conduit.BadRequest, None, "read-only"),
