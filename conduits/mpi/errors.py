@@ -35,11 +35,12 @@ class MpiError(ConduitError):
 
     Args:
         error_class: of which kind it is.
-        text: what is wrong, with what, and what to do.
+        text: what is wrong, with what, and what to do; without it, as programs may raise one, the name of the class.
     """
 
-    def __init__(self, error_class: int, text: str) -> None:
-        super().__init__(text)
+    def __init__(self, error_class: int = ErrorClass.SUCCESS, text: str = "") -> None:
+        known = error_class in list(ErrorClass)
+        super().__init__(text or (f"MPI_{ErrorClass(error_class).name}" if known else f"MPI error {error_class}"))
         self._error_class = int(error_class)
 
     def Get_error_class(self) -> int:

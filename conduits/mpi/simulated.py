@@ -482,8 +482,8 @@ def _never_received(port: SimulatedMpiPort) -> Iterator[str]:
         yield _never_given(count)
     if count := library.engine.unexpected() - told:
         yield (
-            f"{many(count, 'message')} of other communicators, or of collective calls that not all ranks have made "
-            "alike, never received"
+            f"{many(count, 'message')} of other communicators, or of collective calls that have failed or that not all "
+            "ranks have made alike, never received"
         )
 
 

@@ -245,8 +245,22 @@ async def main(comm):
         await part.Free()
         await again.Free()
     await half.Free()
+    await goes_on(comm)
     request = await comm.Ibarrier()
     await request.Wait()
+
+
+async def goes_on(comm):
+    # later messages of the collective are sent when its communicator is free already
+    other, total = await comm.Dup(), np.zeros(4, int)
+    if comm.rank == 0:
+        await comm.Recv(np.zeros(1), comm.size - 1)  # by then that rank has given it back
+    request = await other.Iallreduce(np.full(4, comm.rank), total, algorithm="scatter-allgather")
+    await other.Free()
+    if comm.rank == comm.size - 1:
+        await comm.Send(np.zeros(1), 0)
+    await request.Wait()
+    print(comm.rank, "goes on", total)
 
 
 async def everything(comm, name):

@@ -55,6 +55,7 @@ class Library:
         self.sends = self.receives = self.collectives = 0
         self._everyone = everyone
         self._schedules: list[Schedule] = []
+        self._later: list[tuple[list[Schedule], Callable[[], object]]] = []  # what waits for the ends of which of them
         size, rank = everyone.Get_size(), everyone.Get_rank()
         # MPI tells communicators apart by itself; the number is the tag of the messages that make one.
         self.tags: int = everyone.Get_attr(mpi.TAG_UB) + 1
@@ -97,6 +98,21 @@ class Library:
         """Carry on all calls that consist of many."""
         if self._schedules:
             self._schedules = [each for each in self._schedules if not (each.ready() and each.go_on())]
+            if self._later:
+                self._do_later()
+
+    def when_carried_out(self, act: Callable[[], object]) -> None:
+        """Do something as soon as all calls are over that consist of many and are under way now."""
+        self._later.append(([*self._schedules], act))
+        self._do_later()
+
+    def _do_later(self) -> None:
+        later, self._later = self._later, []
+        for schedules, act in later:
+            if all(each.over for each in schedules):
+                act()
+            else:
+                self._later.append((schedules, act))
 
     def quiet(self) -> bool:
         """Return whether all that this rank has begun to send, and all that it takes part in, is over."""
@@ -132,7 +148,7 @@ class Library:
         for request in list(self.under_way):
             request.Cancel()
         for comm in self._comms:
-            comm.Free()
+            comm.give_back()
 
 
 class Making:
@@ -231,6 +247,10 @@ class AdapterComm(PersistentCalls):
 
     def Free(self) -> None:
         """Give it back; what was begun in it goes on.  Again: no effect."""
+        self._library.when_carried_out(self.give_back)  # MPI knows of no messages that are still to be begun
+
+    def give_back(self) -> None:
+        """Give MPI its communicators back.  Again: no effect."""
         comms, self._comms = self._comms, []
         for comm in comms:
             comm.Free()

@@ -243,7 +243,7 @@ class CommBase:
         """Return the plain communicator.
 
         Raises:
-            MpiError: it is null, or a cancelled collective has broken it.
+            MpiError: it is null.
         """
         if not self:
             raise self.plain.refusal(call)

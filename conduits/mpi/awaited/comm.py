@@ -144,7 +144,7 @@ class Comm(PointToPoint, Collective):
         Raises:
             MpiError: this rank is not in it.
         """
-        process, plain = self._running(), self.plain
+        process, plain = self._running(), self._alive("Create_group")
         if process.rank not in group.members:
             return COMM_NULL
         members = [plain.group.index(each) for each in group.members]

@@ -271,3 +271,11 @@ def test_the_status_of_a_collective_that_has_failed_has_its_error(call):
 
     with pytest.warns(conduit.ConduitWarning, match="rank 1: 1 request of Iallreduce"):
         assert MPI.run(main, library="scampi", ranks=2).values[0] == MPI.ERR_OTHER
+
+
+@pytest.mark.parametrize(
+    ("given", "text"), [((), "MPI_SUCCESS"), ((MPI.ERR_OP,), "MPI_ERR_OP"), ((12345,), "MPI error 12345")]
+)
+def test_an_operator_may_raise_an_error_of_mpi_by_its_class_alone(given, text):
+    error = MPI.Exception(*given)
+    assert (error.Get_error_class(), str(error)) == ((given or (MPI.SUCCESS,))[0], text)

@@ -930,11 +930,14 @@ def test_a_call_that_waits_on_a_communicator_that_was_freed_is_told_with_its_nam
         MPI.run(main, library="scampi", ranks=2)
 
 
-@pytest.mark.parametrize("call", ["Send", "Recv", "Irecv", "Isend", "Iprobe", "Barrier", "Ibarrier", "Dup"])
+@pytest.mark.parametrize(
+    "call", ["Send", "Recv", "Irecv", "Isend", "Iprobe", "Barrier", "Ibarrier", "Dup", "Create_group"]
+)
 def test_a_call_that_was_made_before_its_communicator_was_freed_and_runs_after_that_is_refused(call):
     async def main(comm):
         other = await comm.Dup()
         given = {"Send": (b"x", 0), "Isend": (b"x", 0), "Recv": (bytearray(1), 0), "Irecv": (bytearray(1), 0)}
+        given["Create_group"] = (comm.Get_group(),)
         begun = getattr(other, call)(*given.get(call, ()))
         await other.Free()
         with pytest.raises(
