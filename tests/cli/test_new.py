@@ -101,7 +101,11 @@ def test_folder_that_cannot_be_written(command, elsewhere, monkeypatch):
 
     monkeypatch.setattr("pathlib.Path.mkdir", refuse)
     status, _, err = command("new", "mine")
-    assert (status, err) == (1, "conduit new: cannot write conduit-mine/conduit_mine: Permission denied\n")
+    assert (status, err) == (
+        1,
+        "conduit new: cannot write conduit-mine/conduit_mine: Permission denied; call it in a folder that may be "
+        "written\n",
+    )
 
 
 def test_name_that_is_taken(command):

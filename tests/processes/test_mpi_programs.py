@@ -587,7 +587,7 @@ def test_a_standstill_names_a_collective_that_has_failed_on_a_rank(shell):
     ) in done.out
     assert (
         f"Allreduce on MPI_COMM_WORLD at {at} {failed.format('rank 0')}: whoever waits in it, or for that rank in a "
-        "later call, waits in vain"
+        "later collective, waits in vain"
     ) in done.err.splitlines()
 
 

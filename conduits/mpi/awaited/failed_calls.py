@@ -68,5 +68,6 @@ class FailedCalls:
 
 def _in_vain(call: FailedCall, ranks: Sequence[int]) -> str:
     whom = "that rank" if len(ranks) == 1 else "them"
-    waiting = f"waits in it, or for {whom} in a later call," if call.error else f"waits for {whom} in a later call"
+    later = f"for {whom} in a later collective"
+    waiting = f"waits in it, or {later}," if call.error else f"waits {later}"
     return f"{call.call} on {call.comm} at {call.at} {call.on(ranks_in_words(ranks))}: whoever {waiting} waits in vain"

@@ -80,7 +80,7 @@ def test_a_report_names_the_collective_that_has_failed_and_where():
     lines, text = advice_of(main)
     assert lines == [
         f"Allreduce on MPI_COMM_WORLD at test_failed_collectives.py:{line} has failed on ranks 0, 2 with "
-        "ZeroDivisionError: no such quotient: whoever waits in it, or for them in a later call, waits in vain"
+        "ZeroDivisionError: no such quotient: whoever waits in it, or for them in a later collective, waits in vain"
     ]
     assert f":{line} in main: waits for MPI Allreduce of all on MPI_COMM_WORLD" in text
 
@@ -111,7 +111,7 @@ def test_a_request_that_fails_breaks_its_communicator_before_it_is_waited_for():
     lines, _ = advice_of(main)
     assert lines == [
         f"Iallreduce on MPI_COMM_WORLD at test_failed_collectives.py:{line} has failed on ranks 0, 2 with "
-        "ZeroDivisionError: no such quotient: whoever waits in it, or for them in a later call, waits in vain"
+        "ZeroDivisionError: no such quotient: whoever waits in it, or for them in a later collective, waits in vain"
     ]
 
 
@@ -182,7 +182,7 @@ def test_a_collective_that_was_cancelled_is_named_where_others_wait_in_the_next(
     lines, text = advice_of(main)
     assert lines == [
         f"Barrier on MPI_COMM_WORLD at test_failed_collectives.py:{line} was cancelled on rank 0: whoever waits for "
-        "that rank in a later call waits in vain"
+        "that rank in a later collective waits in vain"
     ]
     assert "to which rank 0 has not come" in text
 
@@ -202,7 +202,7 @@ def test_a_create_group_that_was_cancelled_is_named_and_breaks_nothing():
     lines, _ = advice_of(main)
     assert lines == [
         f"Create_group on MPI_COMM_WORLD at test_failed_collectives.py:{line} was cancelled on rank 0: whoever waits "
-        "for that rank in a later call waits in vain"
+        "for that rank in a later collective waits in vain"
     ]
 
 
