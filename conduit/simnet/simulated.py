@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from numbers import Integral
 from typing import Any, ClassVar, TypeVar
 
 from conduit.contract import Conduit, Core, JobSetup
@@ -32,7 +33,11 @@ _RETURNS = {
     "start_ticks": TICKS,
     "allgather_ticks": TICKS,
     "host_statistics": Returns(
-        lambda found: isinstance(found, Mapping) and all(map(is_counts, found.values())),
+        lambda found: (
+            isinstance(found, Mapping)
+            and all(isinstance(host, Integral) for host in found)
+            and all(map(is_counts, found.values()))
+        ),
         'a dict by host of dicts of counts by name, as {0: {"x_count": 3}}',
     ),
 }

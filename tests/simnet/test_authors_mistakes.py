@@ -7,7 +7,7 @@ import attrs
 import pytest
 
 import conduit
-from conduit.contract import Constant, Limits, RawTable
+from conduit.contract import Constant, Limits, MessageCosts, RawTable
 from conduit.launch import registry
 from conduit.launch.hints import hint
 from conduit.options import SimOptions, option
@@ -245,6 +245,12 @@ def test_what_a_network_says_of_itself_and_is_not_that(name, found, write):
         (Loggp, "start_ticks", 1.5e6, "an int of picoseconds, 0 or more"),
         (Loggp, "allgather_ticks", -5, "an int of picoseconds, 0 or more"),
         (Loggp, "host_statistics", 7, 'a dict by host of dicts of counts by name, as {0: {"x_count": 3}}'),
+        (
+            Loggp,
+            "host_statistics",
+            {"0": {"x": 1}},
+            'a dict by host of dicts of counts by name, as {0: {"x_count": 3}}',
+        ),
         (LoggpTransport, "statistics", [5], "a dict of counts by name"),
     ],
 )
@@ -501,7 +507,8 @@ def test_an_event_that_nothing_can_call(monkeypatch, schedule):
     monkeypatch.setattr(LoggpTransport, "begin_pass", begin)
     message = (
         r"\Aan event is to call 3; kernel\.at\(when, f, x\) calls f\(x\) then, and kernel\.at\(when, f\(x\)\) calls it "
-        r"now; `python -X dev -m conduit \.\.\.` shows the line that schedules it\Z"
+        r"now; `python -X dev -m conduit \.\.\.` shows the line that schedules it\n"
+        r"raised by an event of no rank at [\d.]+ s\Z"
     )
     with pytest.raises(TypeError, match=message):
         conduit.run(main, conduit="loggp")
@@ -521,3 +528,11 @@ def test_an_event_that_exits(monkeypatch):
         conduit.run(main, conduit="loggp")
     where = f"{__file__}:{leave.__code__.co_firstlineno + 1} in leave"
     assert caught.value.__notes__ == [f"an event outside all ranks ended the job with status 3 at {where}"]
+
+
+@pytest.mark.parametrize("wrong", [-4e-9, float("nan"), float("inf"), "1us"])
+def test_costs_that_no_message_can_have(wrong):
+    costs = {"start": 5e-6, "send": 1e-6, "receive": 1e-6, "medium_byte": 1e-9, "long_start": 5e-6}
+    with pytest.raises(conduit.BadRequest) as caught:
+        MessageCosts(**costs, long_byte=wrong)
+    assert str(caught.value) == f"MessageCosts: long_byte={wrong!r} is not allowed; pass seconds, 0 or more"
