@@ -333,7 +333,7 @@ def test_nobody_starves_at_a_hot_spot(case: Case) -> None:
         reported = False
         while not stop:
             await ep.request_short(0, ask)
-            sent += 1
+            sent += ep.rank > 0  # those of rank 0 to itself go over no network
             assert sent < most or not case.simulated, f"rank {ep.rank} has sent {sent} requests, and another starves"
             if answers >= share and not reported:
                 reported = True
