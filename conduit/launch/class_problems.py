@@ -36,7 +36,9 @@ def attribute_problem(cls: type[Conduit]) -> str:
     for name, (is_allowed, wanted) in _ATTRIBUTES.items():
         value = getattr(cls, name)
         if not is_allowed(value):
-            return f"its {name} = {shown(value)} {is_a(value)}; write {wanted}"
+            out_of_range = type(value) is int and wanted.startswith("an int")
+            wrong = "is not allowed" if out_of_range else is_a(value)
+            return f"its {name} = {shown(value)} {wrong}; write {wanted}"
     return ""
 
 

@@ -62,6 +62,8 @@ def raise_error(
             error.add_note(f"{who} ended the job with status {exit_status(error)}{_left_at(error)}")
     elif rank >= 0 and not isinstance(error, KeyboardInterrupt):
         error.add_note(f"raised by rank {rank} at {time / 1e12:.9f} s")
+    elif rank < 0 and not isinstance(error, KeyboardInterrupt | ConduitError):  # these say who has done what
+        error.add_note(f"raised by an event of no rank at {time / 1e12:.9f} s")
     _forget_own_handler(error)
     causes = _causes(error, ranks[rank - first : rank - first + 1] if rank >= first else (), ranks)
     for cause in causes:

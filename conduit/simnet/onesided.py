@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from conduit.contract import AtomicOp, Buffer, Complete, Core, OneSided, StridedSection
+from conduit.errors import ConduitError
 from conduit.frames import awaited_frames
 from conduit.simnet.barrier import BarrierName, Meetings
 from conduit.simnet.operating import BeginChain, OperatingCall
@@ -287,7 +288,13 @@ class Native(OneSided):
 
         def done(data: bytes) -> None:
             nonlocal out, then
-            out[:] = data
+            try:
+                out[:] = data
+            except ValueError:
+                raise ConduitError(
+                    f"rank {self.port.rank}, {type(self.unit).__name__}.get called done({len(data)} bytes); "
+                    f"give the {len(out)} bytes that it is to read"
+                ) from None
             # The call and the event that is running keep this function for longer than the operation its buffer (X14).
             complete, out, then = then, _NO_BUFFER, _nothing
             self.port.finished(complete)

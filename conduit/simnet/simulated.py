@@ -32,7 +32,9 @@ _RETURNS = {
     "start_ticks": TICKS,
     "allgather_ticks": TICKS,
     "host_statistics": Returns(
-        lambda found: isinstance(found, Mapping) and all(map(is_counts, found.values())),
+        lambda found: (
+            isinstance(found, Mapping) and {int}.issuperset(map(type, found)) and all(map(is_counts, found.values()))
+        ),
         'a dict by host of dicts of counts by name, as {0: {"x_count": 3}}',
     ),
 }

@@ -110,7 +110,10 @@ def test_what_several_events_raise_on_the_way_out_is_noted_once():
         end.note(5, -1, LookupError(late))
     with pytest.raises(LookupError, match="first"):
         raise_error(SimpleNamespace(end=end), [])
-    assert error.__notes__ == ["while the job ended, an event of no rank raised LookupError: again"]
+    assert error.__notes__ == [
+        "raised by an event of no rank at 0.000000000 s",
+        "while the job ended, an event of no rank raised LookupError: again",
+    ]
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["at_once", "late"])

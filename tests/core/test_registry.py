@@ -292,6 +292,10 @@ class InWords(Toy):
     auxiliary = "1M"
 
 
+class Unaligned(Toy):
+    alignment = 0
+
+
 class Talkative(Toy):
     summary = 7
 
@@ -355,6 +359,7 @@ class Forgetful(Toy):
         (Nothing, "its constants are None; write a tuple, of one Constant `(Constant(...),)`"),
         (Talkative, "its summary = 7 is an int; write a str of one line"),
         (InWords, "its auxiliary = '1M' is a str; write an int, bytes"),
+        (Unaligned, "its alignment = 0 is not allowed; write an int of at least 1, bytes"),
         (
             Alone,
             "its __init__ takes (); take (self, options, setup, world), and begin with "

@@ -1,6 +1,8 @@
 """The conduit of docs/writing_a_conduit.md, found by its entry point as an installed package is."""
 
+import importlib
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -76,3 +78,13 @@ def test_it_passes_checks_of_the_suite(installed: Callable[..., str]) -> None:
     printed = installed("-m", "pytest", "-q", "-c", os.devnull, *suite, "--conduit", "bus", "-k", chosen)
     assert " passed" in printed
     assert "failed" not in printed
+
+
+def test_the_parts_that_the_page_offers_are_there(root):
+    page = (root / "docs" / "writing_a_conduit.md").read_text(encoding="utf-8")
+    table = page.partition("Parts to build from, all in `conduit.sim`")[2].partition("\n\n")[2].partition("\n\n")[0]
+    parts = re.findall(r"`([\w.]+)`", "\n".join(row.split("|")[1] for row in table.splitlines()))
+    assert {"link.Link", "dma.DmaEngine", "timer.Timer"} <= set(parts)
+    for part in parts:
+        module, _, name = f"conduit.sim.{part}".rpartition(".")
+        assert hasattr(importlib.import_module(module), name), part

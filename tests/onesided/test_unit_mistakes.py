@@ -188,3 +188,12 @@ def test_sound_units_do_the_same_as_without(monkeypatch, name):
     monkeypatch.setattr(simulated.SimulatedConduit, "_checked_unit", checked)
     assert conduit.run(main, conduit=name, segment=64).digest == plain.digest
     assert len(found) == 2
+
+
+def test_a_get_of_other_than_its_bytes_is_told_outside_of_development_mode_too(monkeypatch, network):
+    class Short(network.LateUnit):
+        def get(self, dest, places, free, done):
+            super().get(dest, places, free, lambda data: done(data[:-1]))
+
+    wrong = failed(monkeypatch, network, lambda self, port: Short(port, self))
+    assert wrong == "rank 0, Short.get called done(7 bytes); give the 8 bytes that it is to read"

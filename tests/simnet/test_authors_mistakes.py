@@ -245,6 +245,12 @@ def test_what_a_network_says_of_itself_and_is_not_that(name, found, write):
         (Loggp, "start_ticks", 1.5e6, "an int of picoseconds, 0 or more"),
         (Loggp, "allgather_ticks", -5, "an int of picoseconds, 0 or more"),
         (Loggp, "host_statistics", 7, 'a dict by host of dicts of counts by name, as {0: {"x_count": 3}}'),
+        (
+            Loggp,
+            "host_statistics",
+            {"0": {"x": 1}},
+            'a dict by host of dicts of counts by name, as {0: {"x_count": 3}}',
+        ),
         (LoggpTransport, "statistics", [5], "a dict of counts by name"),
     ],
 )
@@ -501,7 +507,8 @@ def test_an_event_that_nothing_can_call(monkeypatch, schedule):
     monkeypatch.setattr(LoggpTransport, "begin_pass", begin)
     message = (
         r"\Aan event is to call 3; kernel\.at\(when, f, x\) calls f\(x\) then, and kernel\.at\(when, f\(x\)\) calls it "
-        r"now; `python -X dev -m conduit \.\.\.` shows the line that schedules it\Z"
+        r"now; `python -X dev -m conduit \.\.\.` shows the line that schedules it\n"
+        r"raised by an event of no rank at [\d.]+ s\Z"
     )
     with pytest.raises(TypeError, match=message):
         conduit.run(main, conduit="loggp")
