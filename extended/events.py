@@ -374,8 +374,9 @@ class Events:
                 "wait_all"
             )
             self.ep.warn(f"{handles} of {call}, made at {place}, never waited for: {do}")
-        self._unsynced.clear()
-        self._cut.clear()
+        if self._unsynced:
+            self._unsynced.clear()
+            self._cut.clear()
         for kind, (first, (file, number)) in self._first.items():
             what, sync = ("gets", "sync_gets") if kind == GET else ("puts", "sync_puts")
             self.ep.warn(

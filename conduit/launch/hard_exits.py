@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import NoReturn
 
@@ -17,50 +17,40 @@ from conduit.launch.reports.folders import is_library, is_own
 
 
 class _Watch:
-    """Stands before `os._exit` as long as any job of this process runs."""
+    """Stands before `os._exit` as long as any job of this process runs: each is a `with` block."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._jobs = 0
+        self._stands = False
         self._before: Callable[[int], NoReturn] = os._exit
         self._process = 0
 
-    def begin(self) -> None:
-        """A job begins."""
+    def __enter__(self) -> None:
         with self._lock:
             self._jobs += 1
-            if self._jobs == 1:
-                self._before, self._process = os._exit, os.getpid()
+            if not self._stands:
+                self._before, self._process, self._stands = os._exit, os.getpid(), True
                 os._exit = self.exit
 
-    def end(self) -> None:
-        """A job has ended."""
+    def __exit__(self, *_: object) -> None:
         with self._lock:
             self._jobs -= 1
             if not self._jobs and os._exit == self.exit:  # else somebody stands before it who calls it
                 os._exit = self._before  # type: ignore[assignment]
+                self._stands = False
 
     def exit(self, status: int) -> NoReturn:
         """End the process as `os._exit` does."""
-        if (
-            self._jobs and os.getpid() == self._process and isinstance(status, int)
-        ):  # no copy of it, as of multiprocessing
+        own = os.getpid() == self._process  # and no copy of it, as of multiprocessing
+        if self._jobs and own and isinstance(status, int):
             with suppress(Exception):  # nobody reads any more
                 _tell(status, sys._getframe(1))
         self._before(status)
 
 
-_WATCH = _Watch()
-
-
-@contextmanager
-def told() -> Iterator[None]:
-    """Let it be told inside where the program calls `os._exit`."""
-    _WATCH.begin()
-    try:
-        yield
-    finally:
-        _WATCH.end()
+TOLD = _Watch()
+"""Inside it is told where the program calls `os._exit`."""
 
 
 def _tell(status: int, frame: FrameType | None) -> None:

@@ -87,7 +87,7 @@ class TaskJob:
         Raises:
             BaseException: what ended it, as `conduit.run` says.
         """
-        with hard_exits.told(), tried_again():  # also while what the job had is let go
+        with hard_exits.TOLD, tried_again():  # also while what the job had is let go
             return self._run()
 
     def _run(self) -> list[Any]:
