@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import ctypes
 import math
+import os
 import random
 import threading
 import types
-from collections.abc import Callable, MutableSequence, Sequence
+from collections.abc import Callable, Iterable, MutableSequence, Sequence
 from operator import attrgetter
 from typing import Any, TypeAlias
 
@@ -56,6 +57,7 @@ FROM_THREAD = ("from_thread_run", "from_thread_run_sync")
 """Those in which a thread asks the loop."""
 LEAVES_NURSERY = "_nested_child_finished"
 """The function in which a task is at the end of a nursery's block; Trio's book-keeping there must not be disturbed."""
+_FOLDER = os.path.dirname(trio.__file__) + os.sep
 _METHOD = types.MethodType
 _order: _JobOrder | None = None
 _order_lock = threading.Lock()
@@ -89,6 +91,12 @@ def next_deadline() -> float:
         if statistics.seconds_to_next_deadline == math.inf:
             return math.inf
         return trio.current_time() + statistics.seconds_to_next_deadline
+
+
+def is_in(frames: Iterable[tuple[types.FrameType, int]], *names: str) -> bool:
+    """Return whether a function of Trio's with one of these names is among the frames of a task."""
+    codes = (frame.f_code for frame, _ in frames)
+    return any(code.co_name in names and code.co_filename.startswith(_FOLDER) for code in codes)
 
 
 def creation(task: Any) -> int:

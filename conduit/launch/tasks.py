@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from types import FrameType
@@ -13,12 +12,10 @@ from conduit.core.calls import begun_at
 from conduit.core.started import STARTED, Where
 from conduit.core.steps import steps_of
 from conduit.frames import awaited_frames
-from conduit.trio_private import LEAVES_NURSERY, TO_THREAD, creation
+from conduit.trio_private import LEAVES_NURSERY, TO_THREAD, creation, is_in
 
 Own = Callable[[str], bool]
 """Says of a file whether it is none of a program."""
-
-_TRIO = os.path.dirname(trio.__file__) + os.sep
 
 
 def all_tasks() -> Iterator[trio.lowlevel.Task]:
@@ -60,20 +57,12 @@ def at_end_of_nursery(task: trio.lowlevel.Task) -> bool:
 
     One that waits in the nursery's body keeps itself.
     """
-    return any(nursery.child_tasks for nursery in task.child_nurseries) and any(
-        frame.f_code.co_name == LEAVES_NURSERY and frame.f_code.co_filename.startswith(_TRIO)
-        for frame, _ in frames(task)
-    )
+    return any(nursery.child_tasks for nursery in task.child_nurseries) and is_in(frames(task), LEAVES_NURSERY)
 
 
 def in_threads() -> Iterator[trio.lowlevel.Task]:
     """Return the tasks of the running Trio loop that wait for a thread."""
-    for task in all_tasks():
-        if any(
-            frame.f_code.co_name == TO_THREAD and frame.f_code.co_filename.startswith(_TRIO)
-            for frame, _ in frames(task)
-        ):
-            yield task
+    return (task for task in all_tasks() if is_in(frames(task), TO_THREAD))
 
 
 def program_place(task: trio.lowlevel.Task, own: Own) -> Where | None:

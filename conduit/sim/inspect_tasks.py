@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import trio
 
 from conduit.frames import awaited_frames
-from conduit.trio_private import LEAVES_NURSERY, TO_THREAD, creation
+from conduit.trio_private import LEAVES_NURSERY, TO_THREAD, creation, is_in
 
 _OWN = tuple(os.path.dirname(path) + os.sep for path in (trio.__file__, os.path.dirname(__file__)))
 
@@ -36,7 +36,7 @@ def waits_outside() -> bool:
 
 def in_thread_calls() -> list[trio.lowlevel.Task]:
     """Return the tasks that wait for a thread."""
-    return [task for task in all_tasks() if _in_trio(task, TO_THREAD)]
+    return [task for task in all_tasks() if is_in(awaited_frames(task), TO_THREAD)]
 
 
 def messengers() -> list[trio.lowlevel.Task]:
@@ -52,15 +52,7 @@ def _parent(task: trio.lowlevel.Task) -> trio.lowlevel.Task | None:
 
 def leaves_nursery(task: trio.lowlevel.Task) -> bool:
     """Return whether a task is at the end of a nursery's block, where Trio's own book-keeping must not be disturbed."""
-    return _in_trio(task, LEAVES_NURSERY)
-
-
-def _in_trio(task: trio.lowlevel.Task, name: str) -> bool:
-    """Return whether a function of Trio's is among those that a task is in."""
-    return any(
-        frame.f_code.co_name == name and frame.f_code.co_filename.startswith(_OWN[0])
-        for frame, _ in awaited_frames(task)
-    )
+    return is_in(awaited_frames(task), LEAVES_NURSERY)
 
 
 def describe(task: trio.lowlevel.Task) -> str:

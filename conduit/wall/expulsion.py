@@ -10,7 +10,7 @@ import outcome
 import trio
 
 from conduit.frames import awaited_frames
-from conduit.trio_private import LEAVES_NURSERY, TO_THREAD, throw
+from conduit.trio_private import LEAVES_NURSERY, TO_THREAD, is_in, throw
 
 GRACE_NS = 5_000_000_000  # for clean-up under a shield, once the job is ending
 STEPS = 20  # of a task after which it makes no more than clean-ups do; a call of a thread takes two
@@ -60,7 +60,7 @@ class Expulsion:
         self._steps[task] += 1
         if self._steps[task] <= STEPS or perf_counter_ns() - self._closed <= GRACE_NS:
             return
-        if self._is_below_main(task) and not _is_in(task, LEAVES_NURSERY):
+        if self._is_below_main(task) and not is_in(awaited_frames(task), LEAVES_NURSERY):
             self._steps[task] = 0
             self._tell("a shielded loop", task)
             throw(task, self._error())
@@ -86,14 +86,10 @@ class Expulsion:
             task = pending.pop()
             children = _children(task)
             pending += children
-            if not children and not _is_in(task, TO_THREAD, LEAVES_NURSERY):
+            if not children and not is_in(awaited_frames(task), TO_THREAD, LEAVES_NURSERY):
                 found.append(task)
         return found
 
 
 def _children(task: trio.lowlevel.Task) -> list[trio.lowlevel.Task]:
     return [child for nursery in task.child_nurseries for child in nursery.child_tasks]
-
-
-def _is_in(task: trio.lowlevel.Task, *names: str) -> bool:
-    return any(frame.f_code.co_name in names for frame, _ in awaited_frames(task))

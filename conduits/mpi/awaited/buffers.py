@@ -505,14 +505,7 @@ def disjoint(one: memoryview, other: memoryview) -> bool:
     """Return whether two runs of bytes have none in common."""
     if not (one.nbytes and other.nbytes):
         return True
-    here, there = _address(one), _address(other)
-    return here + one.nbytes <= there or there + other.nbytes <= here
-
-
-def _address(view: memoryview) -> int:
-    """Return where in memory bytes begin, of which there are some."""
-    first: int = np.frombuffer(view, np.uint8).__array_interface__["data"][0]
-    return first
+    return not np.may_share_memory(np.frombuffer(one, np.uint8), np.frombuffer(other, np.uint8))
 
 
 def share_bytes(one: Span | VectorBuffer, other: Span | VectorBuffer) -> bool:
@@ -531,7 +524,7 @@ def _extents(buffer: Span | VectorBuffer) -> list[tuple[int, int]]:
     """Return where in memory the parts that are meant begin and end."""
     if not buffer.view.nbytes:
         return []
-    first = _address(buffer.view)
+    first: int = np.frombuffer(buffer.view, np.uint8).__array_interface__["data"][0]
     if isinstance(buffer, Span):
         return [(first, first + buffer.view.nbytes)]
     return [(first + place, first + place + size) for place, size in buffer.places if size]
