@@ -158,7 +158,13 @@ class PointToPoint(CommBase):
             ):
                 dest, tag = self._peer(dest, "Send", "dest"), self._tag(tag, "Send")
         except ConduitError as error:
-            return self.Send(b"", dest, tag) if buf is None and _is_nobody(dest) else refuse_call(error)
+            if buf is not None or not _is_nobody(dest):
+                return refuse_call(error)
+            data = NO_BYTES
+            try:
+                dest, tag = self._peer(dest, "Send", "dest"), self._tag(tag, "Send")
+            except ConduitError as wrong:
+                return refuse_call(wrong)
         return self.process._guarded_send(call_guard("Comm.Send"), self, data, dest, tag)  # type: ignore[union-attr]
 
     @checked_call(_sending("Ssend"))
@@ -250,9 +256,15 @@ class PointToPoint(CommBase):
                 source = self._peer(source, "Recv", "source", any_source=True)
                 tag = self._tag(tag, "Recv", any_tag=True)
         except ConduitError as error:
-            if buf is None and _is_nobody(source):
-                return self.Recv(bytearray(), source, tag, status)
-            return refuse_call(error)
+            if buf is not None or not _is_nobody(source):
+                return refuse_call(error)
+            data = NO_BYTES
+            try:
+                check_status(status, "Comm.Recv")
+                source = self._peer(source, "Recv", "source", any_source=True)
+                tag = self._tag(tag, "Recv", any_tag=True)
+            except ConduitError as wrong:
+                return refuse_call(wrong)
         return self.process._guarded_receive(  # type: ignore[union-attr]
             call_guard("Comm.Recv"), self, data, source, tag, status
         )

@@ -75,6 +75,21 @@ def test_calls_after_the_job_are_refused(fails):
     assert comm.rank == 0
 
 
+@pytest.mark.parametrize("call", ["Send", "Recv"])
+def test_a_forgotten_call_of_no_buffer_with_nobody_is_told_with_the_line_of_the_program(call):
+    async def main(comm):
+        getattr(comm, call)(None, MPI.PROC_NULL)
+        await comm.Barrier()
+
+    line = main.__code__.co_firstlineno + 1
+    with pytest.raises(conduit.BadRequest) as caught:
+        MPI.run(main)
+    assert str(caught.value) == (
+        f"getattr(comm, call)(None, MPI.PROC_NULL) at {__file__}:{line} was called but never awaited, so it did "
+        "nothing; write `await getattr(comm, call)(None, MPI.PROC_NULL)`"
+    )
+
+
 @pytest.mark.parametrize("call", ["Irecv", "Barrier", "Bcast"])
 def test_a_forgotten_call_whose_line_cannot_be_read_has_the_name_that_programs_give_it(call):
     """Not that of the class that has it inside."""
