@@ -416,7 +416,7 @@ class WallPort(Port):
     # -- waits ---------------------------------------------------------------------------------------
 
     async def _wait(self, blocked: WallWait) -> Any:
-        """Poll until `blocked` is over; return what it waited for."""
+        """Poll until `blocked` is over; return what it waited for, in a tuple."""
         if not await self._spin(blocked.look):
             await self._park(blocked)
         if blocked.error is not None:

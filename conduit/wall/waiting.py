@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import trio
 
@@ -26,7 +27,7 @@ class WallWait:
     Attributes:
         owner: the task.
         since: when the wait began.
-        result: what `ready` has given.
+        result: what `ready` has given, in a tuple; None while the wait goes on.
         error: what it has raised; ends the wait too.
         begun: whether the task was parked already.
     """
@@ -72,7 +73,7 @@ class WallWait:
         self.shielded = shielded
         self.begun = False
         self._abandoned = False
-        self.result: object = None
+        self.result: tuple[Any] | None = None
         self.error: BaseException | None = None
 
     @property
@@ -82,23 +83,22 @@ class WallWait:
 
     def look(self) -> bool:
         """Return whether the wait is over; once it is, or its task was cancelled, nothing is evaluated any more."""
-        if self.error is not None or self.result:
+        if self.error is not None or self.result is not None:
             return True
         if self._abandoned:  # the task goes on only later, and must not be given a slot until then
             return False
         try:
             own = self.owner is self._clock.task
             result = self._ready() if own else self.owner.context.run(self._ready)
+            over = result is not None if self.dest >= 0 else bool(result)  # an array has no truth value, and raises
         except KeyboardInterrupt:
             raise
         except BaseException as error:
             self.error = error
             return True
-        if self.dest >= 0 and result is not None:
+        if over:
             self.result = (result,)
-        elif self.dest < 0 and result:
-            self.result = result
-        return bool(self.result)
+        return over
 
     def peers(self) -> tuple[int, ...]:
         """Return the ranks that it waits for."""

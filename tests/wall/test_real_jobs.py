@@ -4,6 +4,7 @@ import math
 import signal
 import threading
 
+import numpy as np
 import pytest
 import trio
 
@@ -90,6 +91,26 @@ def test_a_busy_task_does_not_keep_messages_from_who_waits(local):
         return got
 
     assert conduit.run(main, conduit=local).values == [[1], [0]]
+
+
+def test_P3_a_predicate_whose_answer_has_no_truth_value_raises_in_the_task_that_waits(local):
+    """As one that raises: the answer of an array is asked for while the clock polls, which is in no task."""
+
+    async def main(ep):
+        box = []
+
+        async def later():
+            await trio.sleep(0.02)
+            box.append(1)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(later)
+            with pytest.raises(ValueError, match="truth value of an array") as found:
+                await ep.block_until(lambda: box and np.zeros(3) == 0)
+        await ep.attach()
+        return str(found.value)
+
+    assert len(set(conduit.run(main, conduit=local).values)) == 1
 
 
 def test_S2_a_cancelled_request_takes_no_slot(local):
