@@ -1,8 +1,9 @@
-"""Where the memory of a rank begins."""
+"""Where memory begins, that of a rank's segment above all."""
 
 from __future__ import annotations
 
 import mmap
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,12 @@ _LARGE = 4 << 20
 """From how many bytes on the operating system is asked for large pages, as numpy does for its arrays."""
 
 
+def address_of(memory: np.ndarray[Any, Any]) -> int:
+    """Return where the memory of an array begins."""
+    address: int = memory.__array_interface__["data"][0]
+    return address
+
+
 def on_a_page(memory: Bytes, nbytes: int) -> Bytes:
     """Return `nbytes` of memory that begin at such an address.
 
@@ -22,8 +29,7 @@ def on_a_page(memory: Bytes, nbytes: int) -> Bytes:
         memory: one-dimensional, with `SEGMENT_ALIGNED` bytes to spare.
         nbytes: how much is wanted.
     """
-    address: int = memory.__array_interface__["data"][0]
-    start = -address % SEGMENT_ALIGNED
+    start = -address_of(memory) % SEGMENT_ALIGNED
     return memory[start : start + nbytes]
 
 

@@ -13,6 +13,7 @@ import attrs
 import numpy as np
 
 from conduit.contract import Buffer, Bytes, Category, Core, Costs, LayerReport, Limits, Message, Port, word_of
+from conduit.contract.memory import address_of
 from conduit.core import arguments, threads
 from conduit.core.calls import Guard, guard, is_interrupted, tell_others
 from conduit.core.digest import FLUSH, SEND, WAKE, DigestLog
@@ -247,7 +248,7 @@ class Endpoint:
         """Take the port that the conduit made for this rank."""
         self._port = port
         self.segment: Bytes = port.segment[: self._segment_bytes]
-        self._segment_start = _address(self.segment)
+        self._segment_start = address_of(self.segment)
         self._auxiliary_bytes = port.segment.nbytes - self._segment_bytes
         self._dispatch.connect(port)
         native = port.rma
@@ -958,7 +959,7 @@ class Endpoint:
         """Return where in this rank's segment `data` begins, None if it is no view of the segment."""
         if not isinstance(data, memoryview) or not data.nbytes:
             return None
-        offset = _address(np.frombuffer(data, np.uint8)) - self._segment_start
+        offset = address_of(np.frombuffer(data, np.uint8)) - self._segment_start
         return offset if 0 <= offset <= self._segment_bytes - data.nbytes else None
 
     def _refuse_forgetful(self) -> NoReturn:
@@ -1019,11 +1020,6 @@ def _ranks_by_host(hosts: tuple[int, ...]) -> Mapping[int, tuple[int, ...]]:
     for rank, host in enumerate(hosts):
         found.setdefault(host, []).append(rank)
     return {host: tuple(ranks) for host, ranks in found.items()}
-
-
-def _address(array: Bytes) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
 
 
 def _refuse_work(call: str, seconds: object, flops: object) -> NoReturn:

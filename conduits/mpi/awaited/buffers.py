@@ -17,6 +17,7 @@ import attrs
 import numpy as np
 
 from conduit import BadRequest
+from conduit.contract.memory import address_of
 from conduit.words import is_a, plain
 from conduits.mpi.awaited import datatypes
 from conduits.mpi.awaited.datatypes import BYTE, Datatype
@@ -524,7 +525,7 @@ def _extents(buffer: Span | VectorBuffer) -> list[tuple[int, int]]:
     """Return where in memory the parts that are meant begin and end."""
     if not buffer.view.nbytes:
         return []
-    first: int = np.frombuffer(buffer.view, np.uint8).__array_interface__["data"][0]
+    first = address_of(np.frombuffer(buffer.view, np.uint8))
     if isinstance(buffer, Span):
         return [(first, first + buffer.view.nbytes)]
     return [(first + place, first + place + size) for place, size in buffer.places if size]
