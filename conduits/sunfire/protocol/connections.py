@@ -23,11 +23,12 @@ import attrs
 from conduit.sim import Flat
 from conduit.simnet.chain import Act, Done
 from conduits.rsm import Controller, ExportSegment, Permission
+from conduits.rsm.safe import SafeImport
 from conduits.sunfire.constants import SERVICE_PS
 from conduits.sunfire.machine import SunfireCluster
 from conduits.sunfire.protocol.layout import PostboxLayout
 from conduits.sunfire.protocol.local_memory import AreaReader, LocalArea, LocalPair
-from conduits.sunfire.protocol.peers import BarrierImport, RemoteArea, SunfirePeer
+from conduits.sunfire.protocol.peers import RemoteArea, SunfirePeer
 from conduits.sunfire.protocol.pool import BlockPool
 
 
@@ -107,6 +108,7 @@ class Connections:
         self._controller = controller
         self._config = config
         self._ranks = len(config.cluster.hosts)
+        self._host = config.cluster.hosts[rank]
         self._keep = keep
         self.peers: dict[int, SunfirePeer] = {}
         self.areas: dict[int, RemoteArea] = {}
@@ -137,7 +139,7 @@ class Connections:
         exported.publish(self._pair_number(self._rank, peer.rank), _written_by(peer.host))
         peer.pair = pair
 
-    def import_pair(self, peer: SunfirePeer) -> BarrierImport:
+    def import_pair(self, peer: SunfirePeer) -> SafeImport:
         """Import a peer's memory for acknowledgements and replies, at its first request."""
         peer.remote_pair = self._remote(peer.host, self._pair_number(peer.rank, self._rank))
         peer.replies.mapping = peer.remote_pair.mapping
@@ -151,7 +153,7 @@ class Connections:
         """Import the area on the peer's host, which its service process has made."""
         peer.area.remote = self._remote(peer.host, self._ranks + self._rank)
 
-    def segment_of(self, peer: SunfirePeer) -> BarrierImport:
+    def segment_of(self, peer: SunfirePeer) -> SafeImport:
         """Import a peer's segment, at the first long payload to it."""
         if peer.segment is None:
             peer.segment = self._remote(peer.host, peer.rank)
@@ -160,5 +162,5 @@ class Connections:
     def _pair_number(self, requester: int, replier: int) -> int:
         return self._ranks * (2 + requester) + replier
 
-    def _remote(self, host: int, number: int) -> BarrierImport:
-        return BarrierImport(self._controller.import_connect(host, number))
+    def _remote(self, host: int, number: int) -> SafeImport:
+        return SafeImport(self._controller.import_connect(host, number), self._host, host)

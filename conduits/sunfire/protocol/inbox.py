@@ -8,10 +8,10 @@ from typing import Protocol
 
 from conduit.contract import Buffer, Message, Unhandled
 from conduit.simnet import header
+from conduits.rsm.safe import Stores
 from conduits.sunfire import wire
 from conduits.sunfire.protocol.lines import line_at, put_lines
 from conduits.sunfire.protocol.peers import SunfirePeer
-from conduits.sunfire.protocol.postbox_writer import Stores
 from conduits.sunfire.wire import LINE, SINGLE, Fields, fields_of
 
 _NOTHING: Fields = (0, 0, 0, 0, 0, 0, 0, b"")

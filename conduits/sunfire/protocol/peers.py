@@ -3,31 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Protocol
+from typing import Protocol
 
-from conduits.rsm import ImportSegment, RsmBarrier
+from conduits.rsm.safe import SafeImport
 from conduits.sunfire.protocol.layout import PostboxLayout
 from conduits.sunfire.protocol.pool import BlockPool, Grant
 from conduits.sunfire.protocol.postbox_writer import PostboxWriter
-
-
-class BarrierImport:
-    """An import, mapped, with a barrier: what is stored through it can be made safe.
-
-    Args:
-        segment: the import.
-
-    Attributes:
-        mapping: what lines are stored through.
-        barrier: over all that is stored through it.
-    """
-
-    __slots__ = ("barrier", "mapping", "segment")
-
-    def __init__(self, segment: ImportSegment) -> None:
-        self.segment = segment
-        self.mapping: Any = segment.map()
-        self.barrier: RsmBarrier = segment.init_barrier()
 
 
 class RemoteArea:
@@ -45,7 +26,7 @@ class RemoteArea:
     __slots__ = ("peers", "pool", "remote")
 
     def __init__(self, pool: BlockPool) -> None:
-        self.remote: BarrierImport | None = None
+        self.remote: SafeImport | None = None
         self.pool = pool
         self.peers: list[SunfirePeer] = []
 
@@ -116,12 +97,12 @@ class SunfirePeer:
         self.pair: PairMemory | None = None
         self.acknowledged = 0
         self.longer: dict[int, tuple[int, Grant | None]] = {}
-        self.remote_pair: BarrierImport | None = None
+        self.remote_pair: SafeImport | None = None
         self.replies = PostboxWriter(layout.replies_at, layout.reply_postboxes, keep=keep)
         self.answered: deque[int] | None = deque() if keep else None
         self.received = 0
         self.safe = 0
-        self.segment: BarrierImport | None = None
+        self.segment: SafeImport | None = None
 
     @property
     def unacknowledged(self) -> int:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
-from conduit.contract import Buffer, Message
+from conduit.contract import Message
+from conduits.rsm.safe import Stores
 from conduits.sunfire.wire import LINE, pack_single
-
-Stores: TypeAlias = "list[tuple[int, Buffer]]"
-"""Offsets, and the whole lines to be stored there."""
 
 
 class PostboxWriter:

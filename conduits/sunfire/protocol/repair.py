@@ -18,18 +18,14 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from conduit.contract import Buffer
-from conduit.errors import NetworkError
-from conduit.simnet.chain import Act, Done, Steps
+from conduit.simnet.chain import Steps
 from conduit.simnet.transport import TransportPort
+from conduits.rsm import safe
+from conduits.rsm.safe import SafeImport, Stores, lines_of
 from conduits.sunfire.protocol.inbox import acknowledgements
 from conduits.sunfire.protocol.layout import PostboxLayout
-from conduits.sunfire.protocol.peers import BarrierImport, RemoteArea, SunfirePeer
-from conduits.sunfire.protocol.postbox_writer import Stores
+from conduits.sunfire.protocol.peers import RemoteArea, SunfirePeer
 from conduits.sunfire.wire import LINE
-
-TRIES = 1000
-"""Barriers in a row that may fail; a hundred or so do while traffic is rerouted and parts come and go."""
 
 
 class SafeTransport(Protocol):
@@ -60,74 +56,18 @@ class RepairTransport(SafeTransport, Protocol):
         """Read and clear the error register."""
 
 
-def store(remote: BarrierImport, offset: int, data: Buffer, announced: bool = False) -> Act:
-    """Return the act of storing whole lines; `announced`: they are not told of before the next store."""
-
-    def act(done: Done) -> None:
-        end = remote.mapping.store(offset, data, done, announced)
-        if end:
-            done(end)
-
-    return act
-
-
-def lines_of(stores: Stores) -> int:
-    """Return how many lines are stored."""
-    return sum(len(lines) for _, lines in stores) // LINE
-
-
-def safely(
-    transport: SafeTransport, host: int, remote: BarrierImport, stores: Stores, announced: bool = False
-) -> Steps:
-    """Store and close a barrier; what it fails for is written again in two halves, each behind a barrier of its own.
-
-    So a large payload gets there too where bit errors spoil one line in a hundred.
-
-    Args:
-        transport: the sender's.
-        host: where to.
-        remote: what is stored through.
-        stores: offsets and whole lines.
-        announced: the receiver looks for them only when it takes the postboxes that follow.
+def safely(transport: SafeTransport, remote: SafeImport, stores: Stores, announced: bool = False) -> Steps:
+    """Store lines behind a barrier until it is good (`conduits.rsm.safe`), over the paths that there are.
 
     Raises:
         NetworkError: no path to the host is left, or nothing gets over those there are.
     """
-    left, failed = [stores], 0
-    while left:
-        stores = left.pop()
-        remote.barrier.open()
-        for offset, lines in stores:
-            yield store(remote, offset, lines, announced)
-        error = yield remote.barrier.close
-        failed = failed + 1 if error is not None else 0
-        if failed == TRIES:
-            raise NetworkError(
-                f"nothing gets from host {transport.port.host} to host {host}: {TRIES} memory barriers in a "
-                "row have failed"
-            )
-        if failed:
-            transport.check_path(host)
-            transport.counts["sunfire_retries"] += lines_of(stores)
-            left += reversed(halves(stores))
 
+    def retried(host: int, lines: int) -> None:
+        transport.check_path(host)
+        transport.counts["sunfire_retries"] += lines
 
-def halves(stores: Stores) -> list[Stores]:
-    """Cut stores into two lists of about as many lines, one where there is one line."""
-    half, total = lines_of(stores) // 2 * LINE, 0
-    if not half:
-        return [stores]
-    first: Stores = []
-    second: Stores = []
-    for offset, lines in stores:
-        cut = min(max(half - total, 0), len(lines))
-        view = memoryview(lines)
-        if cut:
-            first.append((offset, view[:cut]))
-        if cut < len(lines):
-            second.append((offset + cut, view[cut:]))
-        total += len(lines)
-    return [first, second]
+    return safe.safely(remote, stores, LINE, retried, announced)
 
 
 class StoreRepair:
@@ -153,7 +93,7 @@ class StoreRepair:
             peer, number = self._old.pop()
             if peer.remote_pair is not None and transport.emptied(peer.rank) - number <= self._queue:
                 # With a barrier: landing late, it would overwrite the acknowledgement of the postbox's next use.
-                yield from safely(transport, peer.host, peer.remote_pair, acknowledgements(number, 1, self._queue))
+                yield from safely(transport, peer.remote_pair, acknowledgements(number, 1, self._queue))
         if transport.read_error():
             transport.counts["sunfire_repairs"] += 1
             yield from self._rewrite()
@@ -172,7 +112,7 @@ class StoreRepair:
             if peer.remote_pair is not None:
                 yield from self._answers(peer, peer.remote_pair)
 
-    def _answers(self, peer: SunfirePeer, back: BarrierImport) -> Steps:
+    def _answers(self, peer: SunfirePeer, back: SafeImport) -> Steps:
         """Write replies and acknowledgements again."""
         emptied = self._transport.emptied(peer.rank)
         first = max(peer.safe, emptied - self._queue)
@@ -183,6 +123,6 @@ class StoreRepair:
             yield from self._safely(peer, back, stores)
             peer.safe = emptied
 
-    def _safely(self, peer: SunfirePeer, remote: BarrierImport, stores: Stores) -> Steps:
-        self._transport.counts["sunfire_retries"] += lines_of(stores)
-        yield from safely(self._transport, peer.host, remote, stores)
+    def _safely(self, peer: SunfirePeer, remote: SafeImport, stores: Stores) -> Steps:
+        self._transport.counts["sunfire_retries"] += lines_of(stores, LINE)
+        yield from safely(self._transport, remote, stores)

@@ -18,6 +18,7 @@ from conduit.sim import Cpu, Kernel
 from conduit.simnet import header
 from conduit.simnet.chain import Act, Chain, Steps, sleep_until
 from conduit.simnet.transport import Then
+from conduits.rsm.safe import Stores, store
 from conduits.sunfire import wire
 from conduits.sunfire.driver import StoreMapping
 from conduits.sunfire.protocol.connections import Connections
@@ -25,8 +26,8 @@ from conduits.sunfire.protocol.inbox import acknowledgement, acknowledgements
 from conduits.sunfire.protocol.layout import PostboxLayout
 from conduits.sunfire.protocol.peers import RemoteArea, SunfirePeer
 from conduits.sunfire.protocol.pool import BlockPool, Grant
-from conduits.sunfire.protocol.postbox_writer import PostboxWriter, Stores
-from conduits.sunfire.protocol.repair import SafeTransport, safely, store
+from conduits.sunfire.protocol.postbox_writer import PostboxWriter
+from conduits.sunfire.protocol.repair import SafeTransport, safely
 from conduits.sunfire.wire import LINE, SINGLE, Form
 
 
@@ -212,7 +213,7 @@ class Sends:
                 pool.reserved -= self._max_medium
                 pool.fail(grant)
                 grant = self._allocate(pool, len(data))
-            yield from safely(self._transport, host, remote, self._block_stores(pool, grant, data), True)
+            yield from safely(self._transport, remote, self._block_stores(pool, grant, data), True)
         pool.settle()
         return grant
 
@@ -275,7 +276,7 @@ class Sends:
             form = Form.BLOCKS
             region = (peer.received - 1) % self._layout.outstanding
             block = (self._layout.reply_block_at(region), whole_lines(message.payload))
-            yield from safely(self._transport, peer.host, back, [block], True)
+            yield from safely(self._transport, back, [block], True)
             head += wire.pointers([region])
         for offset, lines in self._place_reply(peer, head, form):
             yield store(back, offset, lines)
@@ -288,7 +289,7 @@ class Sends:
         if body.lines:
             segment = self._transport.connections.segment_of(peer)
             data = memoryview(message.payload)[body.head : body.head + body.lines]
-            yield from safely(self._transport, peer.host, segment, [(message.offset + body.head, data)], True)
+            yield from safely(self._transport, segment, [(message.offset + body.head, data)], True)
 
     def _edges(self, message: Message) -> bytes:
         """Return the bytes of a long payload that whole lines leave over."""

@@ -29,7 +29,6 @@ from conduits.mpi.engine.worker import LineStore
 from conduits.mpi.libraries.sunmpi import wire
 from conduits.mpi.libraries.sunmpi.layout import AreaLayout
 from conduits.mpi.libraries.sunmpi.pool import BufferPool
-from conduits.mpi.libraries.sunmpi.safe import SafeImport, Stores
 from conduits.mpi.libraries.sunmpi.wire import (
     ALONE,
     INLINE,
@@ -42,6 +41,7 @@ from conduits.mpi.libraries.sunmpi.wire import (
     unpack_single,
 )
 from conduits.rsm import Controller, Permission
+from conduits.rsm.safe import SafeImport, Stores
 from conduits.sunfire.constants import SERVICE_PS
 from conduits.sunfire.machine import SunfireCluster
 

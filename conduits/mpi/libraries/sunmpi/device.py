@@ -31,9 +31,9 @@ from conduits.mpi.libraries.sunmpi.looks import misses
 from conduits.mpi.libraries.sunmpi.node import SunmpiNode
 from conduits.mpi.libraries.sunmpi.pool import BufferPool
 from conduits.mpi.libraries.sunmpi.repair import DeviceRepair
-from conduits.mpi.libraries.sunmpi.safe import SafeImport, Stores, safely, store
 from conduits.mpi.libraries.sunmpi.wire import ALONE, INLINE, KIND, LINE, MODE, SEQUENCES, PostboxHeader
 from conduits.rsm import Permission
+from conduits.rsm.safe import SafeImport, Stores, safely, store
 from conduits.sunfire.driver import SunfireProcess
 
 _STANDARD, _SYNCHRONOUS = Mode.STANDARD, Mode.SYNCHRONOUS
@@ -264,7 +264,7 @@ class SunmpiDevice(Device):
         way.acks = acks.memory
         if area.remote is None:
             yield partial(self._config.services[area.host].make_area, engine.rank, self._host)
-            area.remote = SafeImport(self._controller.import_connect(area.host, engine.rank), area.host)
+            area.remote = SafeImport(self._controller.import_connect(area.host, engine.rank), self._host, area.host)
             self._counts["areas"] += 1
         way.store = area.remote.mapping.store
         yield sleep_until(engine.kernel, engine.cpu.free)  # what was published can be connected to from then on
@@ -277,7 +277,7 @@ class SunmpiDevice(Device):
         yield sleep_until(self.engine.kernel, 0)
         host = self.engine.hosts[connection.peer]
         number = self._acks_number(connection.peer, self.engine.rank)
-        connection.remote = SafeImport(self._controller.import_connect(host, number), host)
+        connection.remote = SafeImport(self._controller.import_connect(host, number), self._host, host)
         connection.store = connection.remote.mapping.store
 
     def landed(self, source: int, memory: Store, offset: int, data: Buffer) -> None:
@@ -447,7 +447,7 @@ class SunmpiDevice(Device):
             stores.append((self._layout.block_at(block), part.ljust(-(-len(part) // LINE) * LINE, b"\0")))
             at += len(part)
         assert area.remote is not None
-        yield from safely(area.remote, stores, self._repair.retried, announced=True)
+        yield from safely(area.remote, stores, LINE, self._repair.retried, announced=True)
 
     def _begin_waiting(self, way: Outward) -> bool:
         """Send the first that waits for postboxes."""

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Mapping
 from conduit.sim import Cpu
 from conduit.simnet.chain import Steps, sleep_until
 from conduits.mpi.libraries.sunmpi.connections import Inward, Outward
-from conduits.mpi.libraries.sunmpi.safe import lines_of, safely
+from conduits.mpi.libraries.sunmpi.wire import LINE
+from conduits.rsm.safe import Stores, lines_of, safely
 from conduits.sunfire.driver import CESR_PS, SunfireProcess
 
 
@@ -99,12 +100,12 @@ class DeviceRepair:
         self._reclaim(way)
         stores = way.again()
         if stores and way.area.remote is not None:
-            self.lines += lines_of(stores)
-            yield from safely(way.area.remote, stores, self.retried)
+            self.lines += lines_of(stores, LINE)
+            yield from safely(way.area.remote, stores, LINE, self.retried)
 
     def _acknowledgements(self, connection: Inward) -> Steps:
-        stores = [(offset, line) for offset, line in sorted(connection.written.items())]
+        stores: Stores = [*sorted(connection.written.items())]
         if stores and connection.remote is not None:
             connection.written.clear()
-            self.lines += lines_of(list(stores))
-            yield from safely(connection.remote, list(stores), self.retried)
+            self.lines += lines_of(stores, LINE)
+            yield from safely(connection.remote, stores, LINE, self.retried)

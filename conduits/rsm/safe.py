@@ -11,8 +11,7 @@ from typing import Any, TypeAlias
 from conduit.contract import Buffer
 from conduit.errors import NetworkError
 from conduit.simnet.chain import Act, Done, Steps
-from conduits.mpi.libraries.sunmpi.wire import LINE
-from conduits.rsm import ImportSegment, RsmBarrier
+from conduits.rsm.imports import ImportSegment, RsmBarrier
 
 Stores: TypeAlias = "list[tuple[int, Buffer]]"
 """Offsets, and the whole lines to be stored there."""
@@ -25,17 +24,19 @@ class SafeImport:
 
     Args:
         segment: the import.
-        host: where it is.
+        here: the host that it is made on.
+        host: where it leads.
 
     Attributes:
-        host: as given.
+        here, host: as given.
         mapping: what lines are stored through.
         barrier: over all that is stored through it.
     """
 
-    __slots__ = ("barrier", "host", "mapping")
+    __slots__ = ("barrier", "here", "host", "mapping")
 
-    def __init__(self, segment: ImportSegment, host: int) -> None:
+    def __init__(self, segment: ImportSegment, here: int, host: int) -> None:
+        self.here = here
         self.host = host
         self.mapping: Any = segment.map()
         self.barrier: RsmBarrier = segment.init_barrier()
@@ -52,19 +53,24 @@ def store(remote: SafeImport, offset: int, data: Buffer, announced: bool = False
     return act
 
 
-def lines_of(stores: Stores) -> int:
-    """Return how many lines are stored."""
-    return sum(len(lines) for _, lines in stores) // LINE
+def lines_of(stores: Stores, line: int) -> int:
+    """Return how many lines, of `line` bytes each, are stored."""
+    return sum(len(lines) for _, lines in stores) // line
 
 
-def safely(remote: SafeImport, stores: Stores, retried: Callable[[int, int], object], announced: bool = False) -> Steps:
+def safely(
+    remote: SafeImport, stores: Stores, line: int, retried: Callable[[int, int], object], announced: bool = False
+) -> Steps:
     """Store and close a barrier; what it fails for is written again in two halves, each behind a barrier of its own.
+
+    So a large payload gets there too where bit errors spoil one line in a hundred.
 
     Args:
         remote: what is stored through.
         stores: offsets and whole lines.
-        retried: called as `retried(host, lines)` before lines are written again; may raise.
-        announced: postboxes that follow tell of them, nothing else does.
+        line: bytes of a line.
+        retried: called as `retried(host, lines)` before so many lines are written again; may raise.
+        announced: the receiver looks for them only when it takes the postboxes that follow.
 
     Raises:
         NetworkError: nothing gets over the paths there are; or what `retried` raises.
@@ -78,15 +84,18 @@ def safely(remote: SafeImport, stores: Stores, retried: Callable[[int, int], obj
         error = yield remote.barrier.close
         failed = failed + 1 if error is not None else 0
         if failed == TRIES:
-            raise NetworkError(f"nothing gets to host {remote.host}: {TRIES} memory barriers in a row have failed")
+            raise NetworkError(
+                f"nothing gets from host {remote.here} to host {remote.host}: {TRIES} memory barriers in a row have "
+                "failed"
+            )
         if failed:
-            retried(remote.host, lines_of(stores))
-            left += reversed(halves(stores))
+            retried(remote.host, lines_of(stores, line))
+            left += reversed(_halves(stores, line))
 
 
-def halves(stores: Stores) -> list[Stores]:
+def _halves(stores: Stores, line: int) -> list[Stores]:
     """Cut stores into two lists of about as many lines, one where there is one line."""
-    half, total = lines_of(stores) // 2 * LINE, 0
+    half, total = lines_of(stores, line) // 2 * line, 0
     if not half:
         return [stores]
     first: Stores = []
