@@ -6,23 +6,43 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 from conduit.contract import Conduit, RankKind
 from conduit.core.arguments import shown
 from conduit.words import is_a
 
-_ATTRIBUTES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "summary": (lambda value: isinstance(value, str) and "\n" not in value, "a str of one line"),
-    "simulated": (lambda value: isinstance(value, bool), "True or False"),
-    "rank_kind": (lambda value: isinstance(value, RankKind), "a conduit.contract.RankKind"),
-    "chooser": (lambda value: isinstance(value, str), "a str, the name of an option"),
-    "preferred": (lambda value: isinstance(value, str), "a str, one of variants()"),
-    "other_names": (lambda value: isinstance(value, Mapping), "a dict of names"),
-    "auxiliary": (lambda value: type(value) is int and value >= 0, "an int, bytes"),
-    "alignment": (lambda value: type(value) is int and value >= 1, "an int of at least 1, bytes"),
+
+class _Declared(NamedTuple):
+    """What an attribute of a conduit's class has to be.
+
+    Attributes:
+        kind: of which class; an int is no bool here.
+        wanted: what to write.
+        is_allowed: says whether a value of that class is.
+    """
+
+    kind: type
+    wanted: str
+    is_allowed: Callable[[Any], bool] = lambda _: True
+
+    def problem(self, value: object) -> str:
+        """Return what is wrong with a value, "" where nothing is."""
+        if not isinstance(value, self.kind) or (self.kind is int and isinstance(value, bool)):
+            return is_a(value)
+        return "" if self.is_allowed(value) else "is not allowed"
+
+
+_ATTRIBUTES: Mapping[str, _Declared] = {
+    "summary": _Declared(str, "a str of one line", lambda value: "\n" not in value),
+    "simulated": _Declared(bool, "True or False"),
+    "rank_kind": _Declared(RankKind, "a conduit.contract.RankKind"),
+    "chooser": _Declared(str, "a str, the name of an option"),
+    "preferred": _Declared(str, "a str, one of variants()"),
+    "other_names": _Declared(Mapping, "a dict of names"),
+    "auxiliary": _Declared(int, "an int of at least 0, bytes", lambda value: value >= 0),
+    "alignment": _Declared(int, "an int of at least 1, bytes", lambda value: value >= 1),
 }
-"""By attribute: what says whether a value is allowed, and what to write."""
 
 _OURS = "conduit."
 """What the modules begin with whose classes say how methods are called."""
@@ -33,12 +53,10 @@ _OURS = "conduit."
 @functools.cache
 def attribute_problem(cls: type[Conduit]) -> str:
     """Return which attribute of a conduit's class has a value of the wrong kind, "" where none has."""
-    for name, (is_allowed, wanted) in _ATTRIBUTES.items():
+    for name, declared in _ATTRIBUTES.items():
         value = getattr(cls, name)
-        if not is_allowed(value):
-            out_of_range = type(value) is int and wanted.startswith("an int")
-            wrong = "is not allowed" if out_of_range else is_a(value)
-            return f"its {name} = {shown(value)} {wrong}; write {wanted}"
+        if wrong := declared.problem(value):
+            return f"its {name} = {shown(value)} {wrong}; write {declared.wanted}"
     return ""
 
 

@@ -300,6 +300,18 @@ class Talkative(Toy):
     summary = 7
 
 
+class Wordy(Toy):
+    summary = "one\ntwo"
+
+
+class Owing(Toy):
+    auxiliary = -1
+
+
+class Truthful(Toy):
+    alignment = True
+
+
 class Alone(Toy):
     def __init__(self):
         super().__init__()
@@ -358,7 +370,10 @@ class Forgetful(Toy):
         (CommaForgotten, f"its constants are {RATE!r}; write a tuple, of one Constant `(Constant(...),)`"),
         (Nothing, "its constants are None; write a tuple, of one Constant `(Constant(...),)`"),
         (Talkative, "its summary = 7 is an int; write a str of one line"),
-        (InWords, "its auxiliary = '1M' is a str; write an int, bytes"),
+        (InWords, "its auxiliary = '1M' is a str; write an int of at least 0, bytes"),
+        (Wordy, "its summary = 'one\\ntwo' is not allowed; write a str of one line"),
+        (Owing, "its auxiliary = -1 is not allowed; write an int of at least 0, bytes"),
+        (Truthful, "its alignment = True is a bool; write an int of at least 1, bytes"),
         (Unaligned, "its alignment = 0 is not allowed; write an int of at least 1, bytes"),
         (
             Alone,
