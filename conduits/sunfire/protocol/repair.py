@@ -108,7 +108,7 @@ class StoreRepair:
         for peer in list(transport.peers.values()):
             there = peer.area.remote if peer.requests is not None else None
             if there is not None and peer.requests is not None and peer.unacknowledged:
-                yield from self._safely(peer, there, peer.requests.again(peer.acknowledged))
+                yield from self._safely(there, peer.requests.again(peer.acknowledged))
             if peer.remote_pair is not None:
                 yield from self._answers(peer, peer.remote_pair)
 
@@ -120,9 +120,9 @@ class StoreRepair:
         if peer.answered:
             stores += peer.replies.again(peer.answered[0])
         if stores:
-            yield from self._safely(peer, back, stores)
+            yield from self._safely(back, stores)
             peer.safe = emptied
 
-    def _safely(self, peer: SunfirePeer, remote: SafeImport, stores: Stores) -> Steps:
+    def _safely(self, remote: SafeImport, stores: Stores) -> Steps:
         self._transport.counts["sunfire_retries"] += lines_of(stores, LINE)
         yield from safely(self._transport, remote, stores)
