@@ -277,6 +277,23 @@ def _check_needs(program: Program, options: BenchmarkOptions, spec: Spec, parame
     spec.placement(ranks, options.ranks_per_host)
 
 
+@attrs.define
+class _Measured:
+    """What the runs of a benchmark on one conduit have measured.
+
+    Attributes:
+        hosts: the host of every rank, empty before the first run.
+        runs: the records of each run.
+        interrupted: whether the last of them was broken off, by Ctrl-C or a signal.
+        failure: the error of a job that has failed after its last rank's main; what it measured is complete.
+    """
+
+    hosts: tuple[int, ...] = ()
+    runs: list[RecordList] = attrs.Factory(list)
+    interrupted: bool = False
+    failure: Exception | None = None
+
+
 def _run(
     program: Program,
     options: BenchmarkOptions,
@@ -289,65 +306,19 @@ def _run(
     What such a job measured is complete.
     """
     parameters, segment, note = plan
-    hosts: tuple[int, ...] = ()
-    announced = False
-    own = attrs.asdict(parameters)
-    shown = {
-        **{name: value for name, value in own.items() if program.shown is None or name in program.shown},
-        **program.settings,
-        "ranks_per_host": options.ranks_per_host,
-        "segment": segment,
-    }
-    if options.repeat > 1 or options.seed:
-        shown |= {"seed": options.seed, "repeat": options.repeat}
+    shown = _shown(program, options, parameters, segment)
     notes = [note] if note else []
     if options.max_size is not None:
         notes += _lowered(program, spec, parameters)
-    progress = Progress(console, program.takes_less)
-    with _nothing_yet(progress), progress:
-
-        async def main(ep: Endpoint) -> RecordList | None:
-            nonlocal hosts
-            hosts = ep.hosts
-            if ep.rank == 0 and not announced:
-                _announce(program, spec, shown, notes, ep.size, console)
-            values[ep.rank] = await program.main(ep, parameters, progress)
-            return values[ep.rank]
-
-        values: dict[int, RecordList | None] = {}
-        failure: Exception | None = None
-        runs: list[RecordList] = []
-        interrupted = False
-        for repetition in range(options.repeat):
-            announced = announced or repetition > 0
-            values.clear()
-            try:
-                result = conduit.run(
-                    main, ranks=options.ranks, conduit=spec.text, seed=options.seed + repetition, segment=segment,
-                    ranks_per_host=options.ranks_per_host,
-                )  # fmt: skip
-            except (KeyboardInterrupt, SystemExit) as error:
-                if not _interrupted(error):
-                    raise
-                interrupted = True
-                so_far = merge(progress.so_far())
-                if not runs:  # of several runs the one that was broken off has fewer rows
-                    runs.append(so_far)
-                if not runs[0]:
-                    raise
-                break
-            except Exception as error:
-                if not hosts or len(values) < len(hosts):
-                    raise
-                failure = error
-                runs.append(merge([records for _, records in sorted(values.items()) if records is not None]))
-                break
-            runs.append(merge([records for records in result.values if records is not None]))
+    measured = _measure(
+        program, options, spec, parameters, segment, console,
+        lambda ranks: _announce(program, spec, shown, notes, ranks, console),
+    )  # fmt: skip
     if not output.is_first():
         console = Console(file=StringIO())
-    records = middle(runs)
-    if not records and failure is not None:
-        raise failure
+    hosts, records = measured.hosts, middle(measured.runs)
+    if not records and measured.failure is not None:
+        raise measured.failure
     if not records:
         raise BadRequest(
             f"--min-size {parameters.min_size} leaves nothing to measure in sections {parameters.sections} on "
@@ -358,7 +329,7 @@ def _run(
         conduit=spec.text,
         ranks=len(hosts),
         seed=options.seed,
-        interrupted=interrupted,
+        interrupted=measured.interrupted,
         clock="virtual" if spec.simulated else "wall",
         parameters={**shown, "ranks_per_host": max(Counter(hosts).values())},
         options=spec.in_effect,
@@ -367,7 +338,80 @@ def _run(
         marks=tuple(program.marks(spec)),
         records=_compared(program, spec, records, on_one_host(hosts, parameters.pairing), console),
     )
-    return found, failure
+    return found, measured.failure
+
+
+def _shown(program: Program, options: BenchmarkOptions, parameters: Parameters, segment: int) -> dict[str, Any]:
+    """Return the parameters of a run as tables and files name them."""
+    own = attrs.asdict(parameters)
+    shown = {
+        **{name: value for name, value in own.items() if program.shown is None or name in program.shown},
+        **program.settings,
+        "ranks_per_host": options.ranks_per_host,
+        "segment": segment,
+    }
+    if options.repeat > 1 or options.seed:
+        shown |= {"seed": options.seed, "repeat": options.repeat}
+    return shown
+
+
+def _measure(
+    program: Program,
+    options: BenchmarkOptions,
+    spec: Spec,
+    parameters: Parameters,
+    segment: int,
+    console: Console,
+    announce: Callable[[int], object],
+) -> _Measured:
+    """Run a benchmark as often as is asked for, with one seed after the other.
+
+    Args:
+        program: the benchmark.
+        options: of its command.
+        spec: the conduit.
+        parameters: of the benchmark there.
+        segment: bytes of every rank's segment.
+        console: where the progress is shown.
+        announce: called once with the number of ranks, on rank 0, before it measures.
+    """
+    measured = _Measured()
+    values: dict[int, RecordList | None] = {}
+    progress = Progress(console, program.takes_less)
+
+    async def main(ep: Endpoint) -> RecordList | None:
+        measured.hosts = ep.hosts
+        if ep.rank == 0 and not measured.runs:
+            announce(ep.size)
+        values[ep.rank] = await program.main(ep, parameters, progress)
+        return values[ep.rank]
+
+    with _nothing_yet(progress), progress:
+        for repetition in range(options.repeat):
+            values.clear()
+            try:
+                result = conduit.run(
+                    main, ranks=options.ranks, conduit=spec.text, seed=options.seed + repetition, segment=segment,
+                    ranks_per_host=options.ranks_per_host,
+                )  # fmt: skip
+            except (KeyboardInterrupt, SystemExit) as error:
+                if not _interrupted(error):
+                    raise
+                measured.interrupted = True
+                so_far = merge(progress.so_far())
+                if not measured.runs:  # of several runs the one that was broken off has fewer rows
+                    measured.runs.append(so_far)
+                if not measured.runs[0]:
+                    raise
+                break
+            except Exception as error:
+                if not measured.hosts or len(values) < len(measured.hosts):
+                    raise
+                measured.failure = error
+                measured.runs.append(merge([records for _, records in sorted(values.items()) if records is not None]))
+                break
+            measured.runs.append(merge([records for records in result.values if records is not None]))
+    return measured
 
 
 def _lowered(program: Program, spec: Spec, parameters: Parameters) -> list[str]:
