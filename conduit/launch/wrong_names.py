@@ -67,21 +67,8 @@ def of_attribute(there: object, name: str, error: BaseException) -> str:
     if isinstance(there, ModuleType):
         return _of_module(there.__name__, name, error)
     kind = there if isinstance(there, type) else type(there)
-    if there is None and _written(error).endswith(".rma"):
-        return (
-            "ep.rma is None on a network without native operations of its own, or with the option rma=am: write "
-            "`await x.put(...)`, of `x = await Extended.attach(ep)`, which takes either"
-        )
-    if there is None:
-        return nothing(error, is_ours)
-    if kind.__name__ == "NurseryManager":  # of Trio, not public there
-        return "a nursery is entered: write `async with trio.open_nursery() as nursery:`, and use `nursery` in it"
-    if isinstance(there, memoryview):
-        return _of_memory(name, min(_names_of(there, error), default="payload"))
-    if isinstance(there, Random):
-        return _of_random(there, name, error)
     if not is_ours(kind):
-        return ""
+        return _of_another_package(there, kind, name, error)
     own = offered(there)
     fronts = meant_fronts(fronts_with(name), error) if isinstance(there, Endpoint) else []
     of_front = isinstance(there, Endpoint) and _is_of(fronts, there, error)
@@ -109,18 +96,8 @@ def of_attribute(there: object, name: str, error: BaseException) -> str:
     if hasattr(kind, "__await__") and of_result and (once := _awaited_once(kind, error)):
         return once
     of_one_at_hand = _of_one_at_hand(there, name, error)
-    if isinstance(there, Endpoint) and of_one_at_hand:
-        return of_one_at_hand
-    if isinstance(there, Endpoint) and fronts:
-        if started := how_to_start(fronts, there, error):  # the program says itself what it is for
-            return f"{kind.__name__} has no {name}; {started}"
-        if len(fronts) == 1 and imports_front(fronts[0], error):
-            return f"{kind.__name__} has no {name}{_perhaps_of(there, name, error)}"
-        here = _in_layer(kind, name, exact=True)
-        if here and "ep" in _names_of(there, error):  # who calls it so has an endpoint in mind
-            return here
-        here = here or f"{kind.__name__} has no {name}"
-        return f"{here}{_perhaps_of(there, name, error)}"
+    if isinstance(there, Endpoint) and (text := of_one_at_hand or _of_front_end(there, name, fronts, error)):
+        return text
     if text := (
         _in_part(there, name, error)
         or of_main(kind, name, _written(error))
@@ -132,6 +109,45 @@ def of_attribute(there: object, name: str, error: BaseException) -> str:
     if close := next(filter(None, (like(each, own) for each in _without_prefix(name))), ""):
         return f"{kind.__name__} has no {name}{close}"
     return _in_layer(kind, name)
+
+
+def _of_another_package(there: object, kind: type, name: str, error: BaseException) -> str:
+    """Say what is written in the place of an attribute that an object has not which this project hands to programs."""
+    if there is None and _written(error).endswith(".rma"):
+        return (
+            "ep.rma is None on a network without native operations of its own, or with the option rma=am: write "
+            "`await x.put(...)`, of `x = await Extended.attach(ep)`, which takes either"
+        )
+    if there is None:
+        return nothing(error, is_ours)
+    if kind.__name__ == "NurseryManager":  # of Trio, not public there
+        return "a nursery is entered: write `async with trio.open_nursery() as nursery:`, and use `nursery` in it"
+    if isinstance(there, memoryview):
+        return _of_memory(name, min(_names_of(there, error), default="payload"))
+    return _of_random(there, name, error) if isinstance(there, Random) else ""
+
+
+def _of_front_end(ep: Endpoint, name: str, fronts: list[str], error: BaseException) -> str:
+    """Say which front ends' objects have what an endpoint has not; "" where none of them is meant.
+
+    Args:
+        ep: the endpoint.
+        name: what it has not.
+        fronts: those that may be meant.
+        error: of the program.
+    """
+    if not fronts:
+        return ""
+    kind = type(ep)
+    if started := how_to_start(fronts, ep, error):  # the program says itself what it is for
+        return f"{kind.__name__} has no {name}; {started}"
+    if len(fronts) == 1 and imports_front(fronts[0], error):
+        return f"{kind.__name__} has no {name}{_perhaps_of(ep, name, error)}"
+    here = _in_layer(kind, name, exact=True)
+    if here and "ep" in _names_of(ep, error):  # who calls it so has an endpoint in mind
+        return here
+    here = here or f"{kind.__name__} has no {name}"
+    return f"{here}{_perhaps_of(ep, name, error)}"
 
 
 def of_bare_name(name: str, error: BaseException) -> str:
