@@ -116,6 +116,7 @@ class Ctx:
 
     Args:
         stream: its operations; None of the invalid one.
+        default: whether it is the one of calls that name none.
     """
 
     def __init__(self, stream: OperationStream | None = None, *, default: bool = False) -> None:
@@ -126,7 +127,7 @@ class Ctx:
         return isinstance(other, Ctx) and self._live() is other._live()
 
     def __hash__(self) -> int:
-        return hash(id(self._stream))
+        return hash(id(self._live()))
 
     def __bool__(self) -> bool:
         return self._live() is not None

@@ -71,7 +71,7 @@ class ShmemTeam:
         return isinstance(other, ShmemTeam) and self._live() is other._live()
 
     def __hash__(self) -> int:
-        return hash(id(self._state))
+        return hash(id(self._live()))
 
     def __bool__(self) -> bool:
         return self._live() is not None

@@ -22,7 +22,7 @@ class WindowBase:
     """A rank's end of a window.
 
     Args:
-        made: the window.
+        made: the window; programs cannot make one, whatever else they give.
     """
 
     def __init__(self, made: Made | None = None, *others: object, **named: object) -> None:

@@ -71,3 +71,19 @@ def test_what_a_cancelled_destroy_has_left_is_completed_at_the_end():
         await pe.Ctx.create()  # lets go of contexts that are over
 
     run(main, "loggp")  # without a warning
+
+
+def test_what_is_over_is_the_invalid_one_in_sets_too():
+    async def main(pe):
+        team = await pe.TEAM_WORLD.split_strided(0, 1, pe.n_pes())
+        ctx = await pe.Ctx.create()
+        live = {team, ctx, pe.TEAM_INVALID, pe.CTX_INVALID}
+        await ctx.destroy()
+        await team.destroy()
+        return (
+            len(live),
+            (team, ctx) == (pe.TEAM_INVALID, pe.CTX_INVALID),
+            {team, ctx} == {pe.TEAM_INVALID, pe.CTX_INVALID},
+        )
+
+    assert shmem.run(main, pes=2, conduit="loggp").values == [(4, True, True)] * 2
