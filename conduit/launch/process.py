@@ -43,6 +43,7 @@ class ProcessJob:
         setup: ranks, hosts, segment and seed.
         time_limit: None; real time has no limit of its own.
         stall_limit: seconds without a message in any rank after which the job ends with TimeLimit, None for no limit.
+        observers: recordings, to which is told what all ranks have done once that is joined.
     """
 
     def __init__(

@@ -29,6 +29,7 @@ class RealJob:
         setup: ranks, hosts, segment and seed.
         time_limit: None; real time has no limit of its own.
         stall_limit: None; what stands still here is seen by who has started it.
+        observers: none; such a job tells nothing of what it does.
     """
 
     def __init__(

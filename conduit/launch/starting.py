@@ -165,6 +165,7 @@ class _Launcher:
     """A launcher that runs, with what is known of its processes.
 
     Args:
+        count: how many processes it starts; what follows is as of `start`.
         asked: the signals that have asked this process to end so far; grows.
     """
 
