@@ -5,7 +5,8 @@ it by puts and gets, or maps it and stores to it.  A store is posted: it reports
 which say whether all that was stored since they were opened has arrived.
 
 `Rsm` is the API of one process; `RsmProvider` is what a network supplies; `errors` are RSM's.  `SegmentDirectory` is
-what the hosts of a cluster know of one another's exports.  Read `library` first.
+what the hosts of a cluster know of one another's exports.  Stores behind barriers until these are good are in `safe`.
+Read `library` first.
 
 Source: the RSMAPI papers.
 """
