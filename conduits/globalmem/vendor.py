@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from conduit.sim.units import seconds
 from conduits.globalmem.unit import Calls
 
+_ACCESSES = ("get", "put", "accumulate", "get_accumulate", "fetch_and_op", "compare_and_swap")
+
 
 def library_costs(
     calls: Calls, *, get: int, barrier: int, get_and_fence: int, two_sided: int, flush: float
@@ -16,7 +18,7 @@ def library_costs(
     A fence: beside a quiet and a barrier.
 
     Args:
-        calls: what the machine's own calls cost; one of MPI's adds as much as a put's.
+        calls: what the machine's own calls cost; each of MPI's accesses adds as much as a put's.
         get: an isolated get of 8 bytes, picoseconds.
         barrier: picoseconds.
         get_and_fence: a get of MPI's and a fence, picoseconds.
@@ -25,8 +27,7 @@ def library_costs(
     """
     fence = get_and_fence - get - calls.put - calls.fence - barrier
     return {
-        "mpi_get": seconds(calls.put),
-        "mpi_put": seconds(calls.put),
+        **{f"mpi_{access}": seconds(calls.put) for access in _ACCESSES},
         "mpi_send": seconds(two_sided),
         "mpi_recv": seconds(two_sided),
         "mpi_win_fence": seconds(fence),

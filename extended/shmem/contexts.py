@@ -1,7 +1,7 @@
 """Communication contexts: which operations a fence or quiet is about.
 
-A context keeps the handles of its operations.  A quiet waits for all of them.  A fence orders puts by the network's own
-fence where operations are native; where they are Active Messages, which have no order, it waits for the puts.
+A context keeps the handles of its operations.  A quiet waits for all of them, a fence for the puts, since Active
+Messages have no order.  Where operations are native both are the network's own.
 """
 
 from __future__ import annotations
@@ -93,7 +93,8 @@ class OperationStream:
             self._drop_complete()
             return
         await self.x.ep.poll()
-        dests = list(self._unordered)
+        # A fence that finds nothing put has its price as well: to oneself, since no rank is meant.
+        dests = list(self._unordered) or [self.x.ep.rank]
         for dest in dests:
             ordered = self._unordered.get(dest, [])
             # Complete puts need no fence, but a call that finds all complete has its price as well.
@@ -103,8 +104,19 @@ class OperationStream:
             if left := [handle for handle in self._unordered.pop(dest, ()) if id(handle) not in known]:
                 self._unordered[dest] = left  # another task has begun them meanwhile
 
+    async def quiet(self, call: str) -> None:
+        """Complete all that was begun, as a call of its own: the network's quiet, where it has one, has a price.
+
+        Args:
+            call: as of `order`.
+        """
+        rma = self.x.ep.rma
+        if rma is not None:
+            await rma.quiet()
+        await self.complete(call)
+
     async def complete(self, call: str) -> None:
-        """Complete all that was begun; `call` as of `order`."""
+        """Complete all that was begun, as a part of another call; `call` as of `order`."""
         await self.left.complete()
         # They stay here until they are complete: for another task of this PE, and where this one is cancelled.
         await self.x.wait_all(self._puts + self._gets, called=call)
@@ -167,7 +179,7 @@ class Ctx:
     @public("ctx")
     def quiet(self) -> Any:
         """Complete what was begun on it."""
-        return self.stream("ctx.quiet").complete("ctx.quiet")
+        return self.stream("ctx.quiet").quiet("ctx.quiet")
 
     @public("ctx")
     def destroy(self) -> Any:

@@ -296,7 +296,7 @@ class ShmemTransfers(Base):
     @public("pe")
     def quiet(self, ctx: Any = None) -> Any:
         """Complete what was begun on a context; None for the default context."""
-        return self._stream("pe.quiet", ctx).complete("pe.quiet")
+        return self._stream("pe.quiet", ctx).quiet("pe.quiet")
 
 
 def _step(call: str, name: str, step: Any) -> int:

@@ -337,3 +337,24 @@ def test_the_name_stays_where_the_root_adds_a_description():
 
 def test_a_name_that_this_process_does_not_know_is_told_as_the_call():
     assert named(with_name(sign("scan", "", 0, "(4,)"), "z.scan").words) == "scan((4,))"
+
+
+@pytest.mark.parametrize(("network", "nbytes"), [("t3e", 65536), ("origin", 262144), ("sci", 131072)])
+def test_a_scatter_of_large_blocks_takes_what_its_best_algorithm_takes(network, nbytes):
+    """Flat and tree come to the same by the estimate, to the last bits of a float: these must not decide."""
+
+    async def main(ep):
+        x = await Extended.attach(ep)
+        blocks, times = np.zeros((ep.size, nbytes), "u1") if ep.rank == 0 else None, {}
+        for name in (None, "flat", "tree"):
+            for _ in range(2):
+                await x.barrier()
+                begun = ep.now
+                await x.scatter(blocks, algorithm=name)
+                await x.barrier()
+            times[name] = ep.now - begun
+        return times
+
+    times = conduit.run(main, ranks=16, conduit=network).values[0]
+    assert times["flat"] < times["tree"]
+    assert times[None] == pytest.approx(times["flat"], rel=0.01)

@@ -1,5 +1,7 @@
 """Contexts that several tasks of a PE use at once."""
 
+import importlib
+
 import numpy as np
 import pytest
 import trio
@@ -87,3 +89,27 @@ def test_what_is_over_is_the_invalid_one_in_sets_too():
         )
 
     assert shmem.run(main, pes=2, conduit="loggp").values == [(4, True, True)] * 2
+
+
+@pytest.mark.parametrize("begun", [True, False])
+@pytest.mark.parametrize("on", ["pe", "ctx"])
+@pytest.mark.parametrize("network", ["origin", "t3e"])
+def test_a_fence_and_a_quiet_have_the_price_of_the_machine(network, on, begun):
+    """Whether or not there is anything to wait for; the formula of docs/models, with the poll in front of each call."""
+    constants = importlib.import_module(f"conduits.{network}.constants")
+    price = constants.PUT.value / 1e9
+
+    async def main(pe, there, arrays):
+        async def taken(call):
+            ctx = await pe.Ctx.create() if on == "ctx" else None
+            if begun:
+                await pe.put(there[:1], np.full(1, 7), 1, ctx=ctx)
+            begin = pe.ep.now
+            await getattr(pe, call)(ctx=ctx)
+            return pe.ep.now - begin
+
+        return [await taken(call) for call in ("fence", "quiet")]
+
+    fence, quiet = run(main, network)
+    assert fence == pytest.approx(price, abs=0.05e-6)
+    assert quiet == pytest.approx(price, abs=0.05e-6)

@@ -71,3 +71,38 @@ def test_a_matrix_is_as_any_array():
         return memory.tolist(), out.tolist()
 
     assert conduit.run(main, conduit="loggp").values[0] == ([[0, 0, 0, 1], [2, 0, 0, 0]], [[0, 1, 2]])
+
+
+@pytest.mark.parametrize("machine", ["origin", "t3e"])
+def test_mpi_adds_as_much_to_an_accumulate_as_to_a_get(machine):
+    """They are calls of one library, and by themselves one operation of the machine each."""
+
+    async def main(ep):
+        x = await Extended.attach(ep)
+        win = await Win.Allocate(80, 8, comm=x, checks=False)
+        word, one, there = np.zeros(1, "i8"), np.ones(1, "i8"), win.Get_group().size - 1
+        if ep.rank:
+            return await win.Free()
+        await win.Lock(there)
+
+        async def taken(call):
+            begun = ep.now
+            await call
+            return ep.now - begun
+
+        atomic = x.atomic("i8")
+        added = [
+            await taken(win.Get(word, there)) - await taken(x.get(there, 0, out=word)),
+            await taken(win.Fetch_and_op(one, word, there)) - await taken(atomic.fetch_add(there, 72, 1)),
+            await taken(win.Get_accumulate(one, word, there)) - await taken(atomic.fetch_add(there, 72, 1)),
+            await taken(win.Accumulate(one, there)) - await taken(atomic.add(there, 72, 1)),
+            await taken(win.Compare_and_swap(one, one, word, there))
+            - await taken(atomic.compare_swap(there, 72, 1, 1)),
+        ]
+        await win.Unlock(there)
+        await win.Free()
+        return added
+
+    added = conduit.run(main, conduit=machine).values[0]
+    assert added[0] > 1.8e-6
+    assert added == pytest.approx([added[0]] * len(added), abs=0.05e-6)
