@@ -456,7 +456,7 @@ def _in_its_call(task: trio.lowlevel.Task, what: str) -> str:
             text = ast.unparse(part)
         case _:
             return what
-    return f"{what} in {text}" if len(text) <= written.SHOWN else what
+    return f"{what} in {text}" if text != what and len(text) <= written.SHOWN else what
 
 
 def _stands_on_another(frames: Iterable[tuple[FrameType, int]], what: str) -> bool:
