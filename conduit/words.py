@@ -25,6 +25,9 @@ OF_ENDING = (
 )
 """What is told by the exception that ends the ranks of a job which has ended."""
 
+UNSAID = "<exception str() failed>"
+"""What Python writes in a traceback in the place of what an error says that cannot be asked."""
+
 _SHOWN = 40  # characters of a value that is part of an advice
 _SHORT = 3
 """Letters of a word that is like many names, and meant to be few of them."""
@@ -33,6 +36,14 @@ _SHORT = 3
 def many(count: int, noun: str) -> str:
     """Return a count with its noun, whose plural ends in s: "1 message", "2 messages"."""
     return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def text_of(error: BaseException) -> str:
+    """Return what an error says; where its own `__str__` raises, what a traceback has in its place."""
+    try:
+        return str(error)
+    except Exception:
+        return UNSAID
 
 
 def natural(name: str) -> list[tuple[int, str]]:

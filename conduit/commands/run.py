@@ -64,7 +64,7 @@ from conduit.launch.tracebacks import whole
 from conduit.launch.tracing import tracing
 from conduit.launch.warned import warned
 from conduit.options import describe, read_float
-from conduit.words import closest, like
+from conduit.words import closest, like, text_of
 
 DEFAULT = "sci"
 _PART = "CONDUIT_PART"
@@ -364,7 +364,7 @@ def _in_a_line(error: BaseException) -> str:
             return _exit_in_a_line(code)
         case BadRequest() | UnknownConduit() if not getattr(error, "__notes__", ()):
             return ""
-    first = next(iter(str(error).splitlines()), "")
+    first = next(iter(text_of(error).splitlines()), "")
     return f"{type(error).__name__}: {first}" if first else type(error).__name__
 
 

@@ -22,6 +22,7 @@ from conduit.core.steps import steps_of
 from conduit.core.token import OVER, Token
 from conduit.core.wrong_count import refuses_what_it_wraps, wrong_count
 from conduit.errors import BadRequest, ConduitError, HandlerError
+from conduit.words import text_of
 
 # Below, `word & 255` is a message's handler and `word >> 9 & 3` its category (`conduit.contract.Message`).  They are
 # written out, since the properties of `Message` would cost calls for every message.
@@ -238,7 +239,7 @@ class Dispatch:
         elif isinstance(error, TypeError) and (text := self._wrong_count(error, message)):
             raise HandlerError(text) from None
         elif isinstance(error, HandlerError) or not isinstance(error, ConduitError) or isinstance(error, BadRequest):
-            raised = HandlerError(f"{where}: {type(error).__name__}: {error}")
+            raised = HandlerError(f"{where}: {type(error).__name__}: {text_of(error)}")
             raised.where = where
             raise raised from error
         else:

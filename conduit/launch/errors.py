@@ -20,6 +20,7 @@ from conduit.launch.reports.folders import is_library, is_own
 from conduit.launch.tasks import error_line
 from conduit.launch.unawaited import held_own
 from conduit.launch.warned import warned
+from conduit.words import text_of
 
 
 def first_forgotten(ranks: Sequence[Rank]) -> BaseException | None:
@@ -153,7 +154,7 @@ def _causes(error: BaseException, failed: Iterable[Rank], ranks: Sequence[Rank])
         text = str(forgotten)
         if not _broken_off(error, text) and not any(_handed_on(part, text) for part in parts):
             said.append(text)
-    wrong = {str(error), *(hint(part) for part in parts if any(waits_in_predicate(part, text) for text in said))}
+    wrong = {text_of(error), *(hint(part) for part in parts if any(waits_in_predicate(part, text) for text in said))}
     return [text for text in dict.fromkeys(said) if text and text not in wrong]
 
 

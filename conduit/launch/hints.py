@@ -38,7 +38,7 @@ from conduit.launch.reports.own_variables import enclosing
 from conduit.launch.timeouts import too_slow
 from conduit.launch.until_complete import completed
 from conduit.launch.wrong_names import of_attribute, of_bare_name, of_import, of_no_module
-from conduit.words import ANOTHER_RUN, FOREIGN
+from conduit.words import ANOTHER_RUN, FOREIGN, UNSAID, text_of
 
 _ASYNCIO = "programs run on Trio, where nothing of asyncio works: write "
 _WAITING = (
@@ -78,6 +78,8 @@ _OF_ANOTHER = re.compile(r"^Argument '(\w+)' has incorrect type \(expected (\w+)
 
 def hint(error: BaseException) -> str:
     """Return what to do about an error, "" where this package knows nothing of it."""
+    if text_of(error) == UNSAID:
+        return ""  # all that is known of errors goes by what they say
     if text := hiding(error):
         return text
     if ANOTHER_RUN not in str(error) and in_another_run(error):
@@ -198,8 +200,8 @@ def handed_on(error: BaseException) -> set[int] | None:
 
     That call has been made, and is not awaited there; to await it is not what is to be done about that.
     """
-    taken_apart = "not subscriptable" in str(error) and hint(error) != ""
-    if not (str(error).startswith((STARTED, *FOREIGN)) or _raised_in_asyncio(error) or taken_apart):
+    taken_apart = "not subscriptable" in text_of(error) and hint(error) != ""
+    if not (text_of(error).startswith((STARTED, *FOREIGN)) or _raised_in_asyncio(error) or taken_apart):
         return None
     failed = program_node(error, is_ours, beyond=of_asyncio)
     if failed is None:

@@ -6,11 +6,14 @@ others when that is over.  `conduit.launch.messages` has the one with an endpoin
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextvars import ContextVar
 from enum import Enum
 from types import CoroutineType
 from typing import Any, Protocol
+
+import trio
 
 from conduit.contract import LayerReport, Unhandled, Wait
 from conduit.core.functions_given import called
@@ -77,6 +80,11 @@ class Rank(Protocol):
         """Return what these are, as far as is known, each with the handler that it is for, None where there is none."""
 
 
+_STRAY = (
+    "run: main raised trio.Cancelled where nothing is cancelled, so a scope that was cancelled has ended and its "
+    "exception was kept: raise it again inside that scope alone, in the `except` that has caught it"
+)
+
 LIFE: ContextVar[Life | None] = ContextVar("conduit.life", default=None)
 """Whose life a task belongs to: that of the rank whose own task it is, or comes of."""
 
@@ -123,6 +131,10 @@ class Life:
         except SystemExit as error:
             rank.fail(error)
             return
+        except trio.Cancelled as error:
+            if trio.current_effective_deadline() == -math.inf:  # the job ends
+                raise
+            raise BadRequest(_STRAY) from error
         except BaseExceptionGroup as group:
             leaving = exit_in(group)
             if leaving is None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from conduit.launch.reports.words import common, named
+from conduit.words import text_of
 
 _LEAVES = 8  # errors of a group that a note names
 _SHORT = 80  # characters of an error that one rank has, and that is shown again for its numbers
@@ -85,10 +86,10 @@ def _words(ranks: Sequence[int], errors: Sequence[Told], too: str) -> str:
 def _text(error: BaseException) -> str:
     """Return what an error says, and what it is that a group of them holds, a line of each."""
     if not isinstance(error, BaseExceptionGroup):
-        return str(error)
+        return text_of(error)
     texts = []
     for part in leaves(error):
-        said = str(part).partition("\n")[0]
+        said = text_of(part).partition("\n")[0]
         texts.append(f"{type(part).__name__}: {said}" if said else type(part).__name__)
     more = len(texts) - _LEAVES
     return "; ".join(texts[:_LEAVES] + [f"and {more} more"] * (more > 0))

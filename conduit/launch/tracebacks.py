@@ -24,7 +24,7 @@ from conduit.launch.misused_arguments import STARTED
 from conduit.launch.predicates import is_of_predicate
 from conduit.launch.reports.folders import is_below, is_between, is_library, is_of_project, is_own
 from conduit.launch.timeouts import cancelled
-from conduit.words import FOREIGN
+from conduit.words import FOREIGN, text_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -188,7 +188,7 @@ def _without_libraries(steps: list[TracebackType], *, keep_end: bool) -> list[Tr
 
 
 def _is_started(error: BaseException) -> bool:
-    return isinstance(error, TypeError) and str(error).startswith(STARTED)
+    return isinstance(error, TypeError) and text_of(error).startswith(STARTED)
 
 
 def _on_purpose(error: BaseException) -> bool:
@@ -197,7 +197,11 @@ def _on_purpose(error: BaseException) -> bool:
     A group of errors is made in Trio, which is nothing to tell either; nor is where Ctrl-C comes.
     """
     steps = steps_of(error)
-    if isinstance(error, trio.TooSlowError | trio.Cancelled) or _is_started(error) or str(error).startswith(FOREIGN):
+    if (
+        isinstance(error, trio.TooSlowError | trio.Cancelled)
+        or _is_started(error)
+        or text_of(error).startswith(FOREIGN)
+    ):
         return True
     if is_elsewhere(error):
         return True

@@ -22,6 +22,7 @@ from conduit.core.steps import steps_of
 from conduit.launch.formatting import shown_by_python
 from conduit.launch.reports.folders import is_library, is_own
 from conduit.launch.tracebacks import program_frame
+from conduit.words import text_of
 
 _SPEAKS_OF_ONE = re.compile("coroutine|a call without `await`")
 _NEVER = re.compile(r"coroutine '(?P<name>.+)' was never awaited")
@@ -117,7 +118,7 @@ def held_own(error: BaseException, *, in_handler: bool = False) -> list[str]:
     for code, variable, value in held_by(error):
         if not is_own(code.co_filename) and never_ran(value):
             said.append(_close(value, [(code.co_filename, 0, variable)], in_handler=in_handler))
-    if not said and _SPEAKS_OF_ONE.search(str(error)):
+    if not said and _SPEAKS_OF_ONE.search(text_of(error)):
         files = dict.fromkeys(step.tb_frame.f_code.co_filename for step in reversed(steps))
         found = [(each, each.cr_code.co_filename) for each in unawaited_anywhere()]
         said += [

@@ -78,11 +78,12 @@ def _improve(error: BaseException) -> None:
     from conduit.launch.own_words import chain_in_own_words
     from conduit.launch.public import is_ours
     from conduit.launch.tracebacks import plugins_part, trim
+    from conduit.words import text_of
 
     notes = getattr(error, "__notes__", ())
     of_job = any(note.startswith("raised by rank ") for note in notes)  # which has said it, with all lines
     text = "" if of_job else hint(error)
-    if text and text != str(error) and text not in notes:
+    if text and text not in (text_of(error), *notes):
         error.add_note(text)
     if of_job:  # what begins one is `run` in all messages
         chain_in_own_words(error, is_ours)

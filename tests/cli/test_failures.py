@@ -624,3 +624,48 @@ def test_an_event_that_nothing_can_call_is_told_without_a_traceback(command, tmp
         "now; `python -X dev -m conduit ...` shows the line that schedules it\n"
         "raised by an event of no rank at 0.000007011 s\n"
     )
+
+
+UNSAID = """
+class Mute(Exception):
+    def __str__(self):
+        return 1 / 0
+
+async def main(ep, where):
+    def fail(token):
+        raise Mute
+
+    await ep.attach(fail)
+    if where == "group" and ep.rank == 1:
+        raise ExceptionGroup("two", [ValueError("mine"), Mute()])
+    if where == "all" or where == "main" and ep.rank == 1:
+        raise Mute
+    if where == "handler" and ep.rank == 1:
+        await ep.request_short(0, fail)
+    await ep.block_until(lambda: where == "predicate" and fail(None))
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "line", "rank"),
+    [
+        ("main", "13, in main\n    raise Mute\n", 1),
+        ("all", "13, in main\n    raise Mute\n", 0),
+        ("handler", "7, in fail\n    raise Mute\n", 0),
+        ("predicate", "7, in fail\n    raise Mute\n", 0),
+    ],
+)
+def test_an_error_that_cannot_say_what_it_is_is_shown_with_its_own_line_and_rank(shown, where, line, rank):
+    text = shown(UNSAID, where)
+    assert line in text
+    assert "Mute: <exception str() failed>\n" in text
+    assert f"raised by rank {rank} at T s\n" in text
+    assert "ZeroDivisionError" not in text
+
+
+def test_in_a_group_an_error_that_cannot_say_what_it_is_stands_beside_the_others(shown):
+    text = shown(UNSAID, "group")
+    assert "    | ValueError: mine\n" in text
+    assert ".Mute: <exception str() failed>\n" in text
+    assert "raised by rank 1 at T s\n" in text
+    assert "ZeroDivisionError" not in text

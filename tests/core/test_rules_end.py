@@ -1,6 +1,7 @@
 """Rules E1, E2, E3, E6: how a job ends, and what `run` returns or raises."""
 
 import pickle
+import re
 import sys
 
 import numpy as np
@@ -206,6 +207,26 @@ def test_E3_of_several_at_one_time_that_of_the_lowest_rank_is_raised_and_the_oth
     assert error.args == (1,)
     assert error.__notes__[0].startswith("raised by rank 1 at 0.00")
     assert error.__notes__[1:] == ["ranks 2-4 raised the same, with other numbers"]
+
+
+def test_E3_a_cancellation_that_is_raised_outside_its_scope_is_an_error_and_not_the_jobs_end(both_ways):
+    async def main(ep):
+        kept = []
+        await ep.attach()
+        if ep.rank == 1:
+            with trio.move_on_after(1e-6):
+                try:
+                    await ep.block_until(lambda: False)
+                except trio.Cancelled as error:
+                    kept.append(error)
+                    raise
+            raise kept[0]
+        await ep.block_until(lambda: False, what="rank 1", ranks=[1])
+
+    error = both_ways.fails(conduit.BadRequest, main)
+    assert str(error).startswith("run: main raised trio.Cancelled where nothing is cancelled, so a scope that was")
+    assert isinstance(error.__cause__, trio.Cancelled)
+    assert re.fullmatch(r"raised by rank 1 at \d\.\d+ s", error.__notes__[0])
 
 
 def test_E3_an_exception_of_a_handler_becomes_a_handler_error_that_names_all(both_ways):

@@ -386,6 +386,23 @@ def test_a_call_of_a_front_end_that_has_the_name_of_what_it_stands_on_is_named()
         upc.run(adds, threads=2, conduit="loggp")
 
 
+@pytest.mark.parametrize("call", ["quiet", "barrier_all"])
+def test_a_call_that_says_its_own_name_is_named_once(call):
+    async def main(pe):
+        a = await pe.zeros(4, "i8")
+        await pe.barrier_all()
+        if pe.my_pe():
+            await trio.sleep_forever()
+        await pe.put(a, np.ones(4, "i8"), 1)
+        if call == "quiet":
+            await pe.quiet()
+        else:
+            await pe.barrier_all()
+
+    with pytest.raises(conduit.Deadlock, match=rf"waits for pe\.{call}, which rank 1 must bring about, since"):
+        shmem.run(main, pes=2, conduit="loggp")
+
+
 @pytest.mark.parametrize("call", ["put_strided", "get", "memset", "fetch_add"])
 def test_a_call_of_the_layer_itself_is_named_once(call):
     async def main(ep):

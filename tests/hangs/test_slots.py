@@ -172,8 +172,8 @@ def test_of_several_causes_each_names_all_its_ranks_in_few_lines():
         if ep.rank in (1, 2):
             await trio.sleep_forever()  # rank 1 with messages, rank 2 without
         if ep.rank == 3:
+            await ep.request_short(1, note)
             await ep.block_until(lambda: False, what="a word", ranks=[1, 2])
-        await ep.request_short(1, note)
         await ep.block_until(lambda: False, what="nothing")
 
     lines = str(deadlock(main, ranks=5, conduit="loggp")).splitlines()

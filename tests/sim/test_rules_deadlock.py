@@ -244,6 +244,7 @@ def test_D2_a_rank_in_a_bare_trio_wait_is_blocked_and_its_messages_are_counted(o
     report = str(on_loggp.fails(conduit.Deadlock, main))
     assert re.search(
         rf"^rank 1: {re.escape(__file__)}:{start + 6} in main: is in a wait of Trio's own\n"
+        rf"    rank 0 waits for it\n"
         rf"    3 messages not handled, because this rank does not poll: for {note}\n",
         report,
         re.MULTILINE,

@@ -39,6 +39,7 @@ from conduit.launch.reports.records import (
     TaskRecord,
     WaitRecord,
 )
+from conduit.words import text_of
 
 _RAN = "its task ran that"
 _A_CALL = "a call that polls"
@@ -395,7 +396,7 @@ def _place(task: trio.lowlevel.Task) -> tuple[SourceLine | None, bool]:
 def _wait(wait: Wait, *, look: bool) -> WaitRecord:
     over = look and bool(wait.ready())
     error = wait.error() if over else None
-    raised = "" if error is None else f"{type(error).__name__}: {error}".partition("\n")[0]
+    raised = "" if error is None else f"{type(error).__name__}: {text_of(error)}".partition("\n")[0]
     return WaitRecord(
         wait.what,
         wait.kind.value,
@@ -455,7 +456,7 @@ def _in_its_call(task: trio.lowlevel.Task, what: str) -> str:
             text = ast.unparse(part)
         case _:
             return what
-    return f"{what} in {text}" if len(text) <= written.SHOWN else what
+    return f"{what} in {text}" if text != what and len(text) <= written.SHOWN else what
 
 
 def _stands_on_another(frames: Iterable[tuple[FrameType, int]], what: str) -> bool:

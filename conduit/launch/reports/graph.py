@@ -115,26 +115,33 @@ class Graph:
                     seen.update(self.before[edge])
         return direct, seen - targets - direct
 
-    def cycle(self, knot: Sequence[int]) -> tuple[int, ...]:
+    def cycle(self, knot: Sequence[int], beside: Set[int] = frozenset()) -> tuple[int, ...]:
         """Return a shortest cycle through a rank of a knot, () if there is none.
 
         In a large knot only its lowest ranks are tried.
+
+        Args:
+            knot: its ranks.
+            beside: those that the cycle must not have.
         """
         best: list[int] = []
         effort = _EFFORT
         for start in knot:
-            found, steps = self._cycle_through(start, len(best))
+            if start in beside:
+                continue
+            found, steps = self._cycle_through(start, len(best), beside)
             best, effort = found or best, effort - steps
             if effort < 0:
                 break
         return tuple(each for each in best if each < self.size)
 
-    def _cycle_through(self, start: int, most: int) -> tuple[list[int], int]:
+    def _cycle_through(self, start: int, most: int, beside: Set[int]) -> tuple[list[int], int]:
         """Return a shortest cycle through a rank, and how many steps that took to find.
 
         Args:
             start: the rank.
             most: nodes that a longer one has already, counting the rank twice; 0 for no bound.
+            beside: ranks that it must not have.
         """
         came: dict[int, int] = {}
         depth = {start: 1}
@@ -149,7 +156,7 @@ class Graph:
                     while path[-1] != start:
                         path.append(came[path[-1]])
                     return path[::-1], steps
-                if other not in came:
+                if other not in came and other not in beside:
                     came[other] = node
                     depth[other] = depth[node] + 1
                     pending.append(other)
@@ -181,10 +188,13 @@ def causes(ranks: Sequence[RankRecord], between: Sequence[Edge]) -> tuple[Cause,
         members = [node for node in knot if node < graph.size]
         cycle = graph.cycle(members) if len(knot) > 1 else ()
         idle = [rank for rank in members if any(loose(task) for task in ranks[rank].tasks)]
-        if cycle and not 0 < len(idle) < len(members):
+        blamed = members
+        if cycle and 0 < len(idle) < len(members):
+            blamed, cycle = idle, graph.cycle(members, _helped(ranks, members, set(idle)))
+        if cycle:
             found.append((tuple(dict.fromkeys(cycle)), cycle))
         else:
-            for rank in idle if cycle else members:
+            for rank in blamed:
                 # Of ranks at one line those that nobody waits for explain no wait: they are told apart.
                 alone.setdefault((shape(ranks[rank]), bool(graph.before[rank])), []).append(rank)
     found += [(tuple(sorted(group)), ()) for group in alone.values()]
@@ -195,11 +205,49 @@ def causes(ranks: Sequence[RankRecord], between: Sequence[Edge]) -> tuple[Cause,
     return primary + tuple(cause for cause in secondary if cause.direct)
 
 
+def _helped(ranks: Sequence[RankRecord], members: Iterable[int], idle: Set[int]) -> set[int]:
+    """Return the ranks of a knot whose waits do not make a cycle that is sure, for other tasks may yet do something.
+
+    These are the ones with such tasks, but where they are waited for because of what a task holds that waits itself:
+    no other task can let go of that.  And those for whom one of several ranks is enough, such a one among them.
+
+    Args:
+        ranks: all of them.
+        members: those of the knot.
+        idle: those of them with a task that waits for no rank that is known.
+    """
+    found: set[int] = set()
+    known: dict[tuple[tuple[int, ...], frozenset[str]], set[int]] = {}  # which many ranks may share
+    for rank in members:
+        for wait in waits(ranks[rank]):
+            key = (
+                wait.awaited,
+                frozenset(want.what for want in ranks[rank].wants if wait.what in (want.wait, want.held)),
+            )
+            if key not in known:
+                known[key] = {each for each in wait.awaited if each in idle and not _keeps(ranks[each], key[1])}
+                found |= known[key]
+            if known[key] and len(wait.awaited) > 1 and not wait.missing:
+                found.add(rank)
+    return found
+
+
+def _keeps(rank: RankRecord, wanted: Set[str]) -> bool:
+    """Say whether a task of a rank holds something that is wanted, and waits for ranks that are known."""
+    return any(hold.what in wanted for task in rank.tasks if not loose(task) for hold in task.holds)
+
+
 def _half_explained(ranks: Sequence[RankRecord], graph: Graph, known: Set[int]) -> list[tuple[int, ...]]:
-    """Return the awaited ranks that wait for others, but also for what no rank is known to bring about."""
+    """Return the awaited ranks that wait for others, but also for what no rank is known to bring about.
+
+    What every rank waits for so is no reason why some do: such as a task that serves until the end of all.
+    """
+    beside = {rank.rank: {task_shape(task) for task in rank.tasks if loose(task)} for rank in ranks if rank.running}
+    everywhere = set.intersection(*beside.values()) if len(beside) > 1 else set()
     alike: dict[object, list[int]] = {}
     for rank in ranks:
-        if rank.rank not in known and rank.running and graph.before[rank.rank] and any(map(loose, rank.tasks)):
+        apart = rank.running and rank.rank not in known and beside[rank.rank] - everywhere
+        if apart and graph.before[rank.rank]:
             alike.setdefault(shape(rank), []).append(rank.rank)
     return [tuple(group) for group in alike.values()]
 

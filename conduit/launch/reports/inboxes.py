@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 
 from conduit.contract import Awaited
 from conduit.core import written
 from conduit.launch.reports.graph import pattern, waits
-from conduit.launch.reports.records import MessageRecord, RankRecord, SourceLine
+from conduit.launch.reports.records import HeldRecord, MessageRecord, RankRecord, SourceLine, WaitRecord
 from conduit.launch.reports.words import common, counted, named
 from conduit.words import many
 
@@ -97,15 +97,29 @@ def in_use_together(ranks: Sequence[RankRecord]) -> list[str]:
 
 
 def _holding(ranks: Sequence[RankRecord]) -> list[str]:
-    """Return a line for each handler whose requests hold what tasks of ranks wait for."""
+    """Return lines of the requests that hold what tasks of ranks wait for, or whose answer that may be."""
+    whose = "their" if len(ranks) > 1 else "its"
+    return [
+        *_by_handler(ranks, lambda wait: wait.held, "the requests that hold them"),
+        *_by_handler(ranks, lambda wait: wait.unanswered, f"{whose} requests"),
+    ]
+
+
+def _by_handler(ranks: Sequence[RankRecord], of: Callable[[WaitRecord], Sequence[HeldRecord]], which: str) -> list[str]:
+    """Return a line for each handler of requests that were not handled where they are.
+
+    Args:
+        ranks: whose requests.
+        of: those that a wait has to do with.
+        which: what they are called.
+    """
     found: dict[str, tuple[set[int], list[int]]] = {}
     for rank in ranks:
-        for held in dict.fromkeys(each for wait in waits(rank) for each in wait.held):
+        for held in dict.fromkeys(each for wait in waits(rank) for each in of(wait)):
             where, counts = found.setdefault(_handler(held.handler, held.place), (set(), []))
             where.add(held.at)
             counts.append(held.count)
     return [
-        f"{named(sorted(where))} {'have' if len(where) > 1 else 'has'} not handled {sum(counts)} of the requests that "
-        f"hold them, for {handler}"
-        for handler, (where, counts) in list(found.items())[:_KINDS]
+        f"{named(sorted(where))} {'have' if len(where) > 1 else 'has'} not handled {sum(counts)} of {which}, for {name}"
+        for name, (where, counts) in list(found.items())[:_KINDS]
     ]

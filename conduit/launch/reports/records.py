@@ -59,7 +59,7 @@ class MessageRecord:
 
 @attrs.frozen
 class HeldRecord:
-    """Requests of a rank that hold what it needs for one more: they were not handled where they are.
+    """Requests of a rank that were not handled where they are: what it waits for may be their answer, or their slot.
 
     Attributes:
         at: where they are.
@@ -88,6 +88,7 @@ class WaitRecord:
         everybody: whether these are what the wait is for, rather than `ranks`.
         late: those of them that it is for in the end, through `ranks` that are in the same call themselves.
         held: of a wait for a slot, the requests that hold what it needs, as far as they have got there.
+        unanswered: of a wait that names no ranks, requests of the program that lie at ranks which do not poll.
     """
 
     what: str
@@ -101,13 +102,14 @@ class WaitRecord:
     late: tuple[int, ...] = ()
     held: tuple[HeldRecord, ...] = ()
     values: str = ""
+    unanswered: tuple[HeldRecord, ...] = ()
 
     @property
     def awaited(self) -> tuple[int, ...]:
         """The ranks without which it does not end; of those that it is for only the ones that have not come, if any."""
         if self.everybody:
             return self.missing
-        return self.late or self.ranks
+        return self.late or self.ranks or tuple(dict.fromkeys(each.at for each in self.unanswered))
 
 
 @attrs.frozen

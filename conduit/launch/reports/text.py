@@ -81,6 +81,8 @@ class _Text:
         most = _OF_EACH if len(report.causes) > 1 else _MOST
         told: set[int] = set()
         for cause in report.causes:
+            if told.issuperset(cause.ranks):  # beside those of a cycle that are in the same situation
+                continue
             told.update(cause.ranks)
             lines += self._cause(cause, most, told)
         rest = [rank for rank in report.ranks if rank.rank not in told]

@@ -22,10 +22,11 @@ _MOST = 4  # calls that are named
 def complete(ranks: Sequence[RankRecord]) -> tuple[RankRecord, ...]:
     """Return the ranks, their waits with what the records of the others tell of them."""
     attached, missing, held, wanted = _Attached(ranks), _Missing(ranks), _Held(ranks), _Wanted(ranks)
+    unanswered = _Unanswered(ranks)
     told = [_evolve(_evolve(rank, True, attached), rank.parts, missing) for rank in ranks]
     late = _Late(told)
     told = [_evolve(_evolve(rank, rank.parts, late), rank.wants, wanted) for rank in told]
-    return tuple(_evolve(rank, True, held) for rank in told)
+    return tuple(_evolve(_evolve(rank, True, held), True, unanswered) for rank in told)
 
 
 @attrs.define
@@ -302,3 +303,23 @@ class _Held:
         if wait.kind != Awaited.SLOT.value or rank.rank not in self._of:
             return wait
         return attrs.evolve(wait, held=tuple(each for each in self._of[rank.rank] if each.at in wait.ranks))
+
+
+class _Unanswered:
+    """Names, of a wait that names nobody, the requests of its rank that lie at ranks which do not poll.
+
+    None of them is answered before that rank polls.  Those of layers say nothing of what the program waits for.
+    """
+
+    def __init__(self, ranks: Sequence[RankRecord]) -> None:
+        self._of: dict[int, list[HeldRecord]] = {}
+        for rank in ranks:
+            for each in rank.unhandled if rank.running and not rank.may_poll else ():
+                if each.request and each.place is not None:
+                    record = HeldRecord(rank.rank, each.handler, each.place, each.count)
+                    self._of.setdefault(each.source, []).append(record)
+
+    def __call__(self, rank: RankRecord, wait: WaitRecord) -> WaitRecord:
+        if wait.kind != Awaited.PREDICATE.value or wait.awaited or wait.missing or wait.over or wait.raised:
+            return wait
+        return attrs.evolve(wait, unanswered=tuple(self._of.get(rank.rank, ())))
