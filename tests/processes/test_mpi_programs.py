@@ -132,7 +132,20 @@ async def persistent(comm, me, size):
         total += int(got[0])
     for request in requests:
         await request.Free()
-    return [total]
+    return [total, *await of_a_freed_communicator(comm)]
+
+
+async def of_a_freed_communicator(comm):
+    other = await comm.Dup()
+    requests = [other.Recv_init(bytearray(1), 0), other.Send_init(b"x", 0)]
+    await other.Free()
+    found = []
+    for start in (requests[0].Start, lambda: MPI.Prequest.Startall(requests)):
+        try:
+            await start()
+        except MPI.Exception as error:
+            found += [error.Get_error_class() == MPI.ERR_COMM, "was freed at" in str(error)]
+    return found
 
 
 async def failures(comm, me, size):

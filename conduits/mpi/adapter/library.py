@@ -19,6 +19,7 @@ from conduits.mpi.engine.persistent import PersistentCalls
 from conduits.mpi.engine.plain import GROUP, HIDDEN, P2P, CompletedRequest
 from conduits.mpi.engine.schedule import Schedule, Steps
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
+from conduits.mpi.errors import ErrorClass, MpiError
 
 _LOGICAL = ("MPI_LAND", "MPI_LOR", "MPI_LXOR")
 _NUMBERS_ALONE = ("MPI_SUM", "MPI_PROD")
@@ -222,7 +223,7 @@ class AdapterComm(PersistentCalls):
         group, context, name: as given.
     """
 
-    __slots__ = ("_comms", "_library", "_mpi", "_own", "_rank", "context", "group", "name")
+    __slots__ = ("_comms", "_library", "_mpi", "_rank", "context", "group", "name")
 
     HIDDEN = HIDDEN
     GROUP = GROUP
@@ -231,8 +232,7 @@ class AdapterComm(PersistentCalls):
         self._library = library
         self._mpi = library.mpi
         self._comms = list(comms)
-        self._own = self._comms[P2P]
-        self._rank: int = self._own.Get_rank()
+        self._rank: int = self._comms[P2P].Get_rank()
         self.group = group
         self.context = context
         self.name = name
@@ -294,7 +294,7 @@ class AdapterComm(PersistentCalls):
         mpi = self._mpi
         source, tag = self._wanted(source, tag)
         try:
-            request = self._comms[hidden].Irecv([buf, mpi.BYTE], source, tag)
+            request = self._comm(hidden, "Irecv").Irecv([buf, mpi.BYTE], source, tag)
         except mpi.Exception as error:
             raise own_error(mpi, error, f"Irecv from {source}, tag {tag}, on {self.name}") from None
         self._library.receives += 1
@@ -308,12 +308,15 @@ class AdapterComm(PersistentCalls):
 
     def Improbe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> ExtractedMessage | None:
         """Take out the message that such a receive would get; None while there is none."""
-        message = self._own.Improbe(*self._wanted(source, tag), self._library.status)
+        comm = self._comm(P2P, "Improbe")
+        message = comm.Improbe(*self._wanted(source, tag), self._library.status)
         return None if message is None else ExtractedMessage(self._library, message)
 
     def has(self, source: int, tag: int) -> bool:
         """Return whether a probe would find anything."""
-        found: bool = source == PROC_NULL or self._own.Iprobe(*self._wanted(source, tag), self._library.status)
+        if source == PROC_NULL:
+            return True
+        found: bool = self._comm(P2P, "Iprobe").Iprobe(*self._wanted(source, tag), self._library.status)
         return found
 
     def unasked(self) -> list[int]:
@@ -346,7 +349,7 @@ class AdapterComm(PersistentCalls):
         """
         given = [self._buffer(each) for each in args]
         try:
-            request = getattr(self._comms[HIDDEN], call)(*given)
+            request = getattr(self._comm(HIDDEN, call), call)(*given)
         except self._mpi.Exception as error:
             raise own_error(self._mpi, error, f"{call} on {self.name}") from None
         self._library.collectives += 1
@@ -370,12 +373,26 @@ class AdapterComm(PersistentCalls):
 
     # -- inside ----------------------------------------------------------------------------------------
 
+    def _comm(self, purpose: int, call: str) -> Any:
+        """Return mpi4py's communicator for a purpose.
+
+        Raises:
+            MpiError: it was given back: another task has freed the communicator while a call was under way.
+        """
+        if not self._comms:
+            raise MpiError(
+                ErrorClass.ERR_COMM,
+                f"{call}: {self.name} was freed while this call was under way; free a communicator when all its calls have "
+                "returned",
+            )
+        return self._comms[purpose]
+
     def _send(self, call: str, buf: Any, dest: int, tag: int, hidden: int = P2P) -> Begun | CompletedRequest:
         if dest == PROC_NULL:
             return CompletedRequest()
         mpi = self._mpi
         try:
-            request = getattr(self._comms[hidden], call)([buf, mpi.BYTE], dest, tag)
+            request = getattr(self._comm(hidden, call), call)([buf, mpi.BYTE], dest, tag)
         except mpi.Exception as error:
             raise own_error(mpi, error, f"{call} to {dest}, tag {tag}, on {self.name}") from None
         self._library.sends += 1

@@ -171,7 +171,8 @@ class Comm(PointToPoint, Collective):
             raise MpiError(ErrorClass.ERR_COMM, f"Comm.Free: {plain.name} cannot be freed")
         await self._running().call(plain.Free)
         place = RequestPlace.here("Free")
-        self.plain = NullComm(f", {plain.name}, was freed at {place.file}:{place.line}", plain)
+        at = f"{place.file}:{place.line}"
+        self.plain = NullComm(f", {plain.name}, was freed at {at}", plain, at)
 
     # -- inside ------------------------------------------------------------------------------------------
 

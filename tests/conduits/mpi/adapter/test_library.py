@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from conduits.mpi.adapter.library import Library
-from conduits.mpi.errors import MpiError
+from conduits.mpi.errors import ErrorClass, MpiError
 
 
 class Everyone:
@@ -30,6 +30,9 @@ class Everyone:
     def Dup(self):
         return self
 
+    def Free(self):
+        pass
+
     def Get_group(self):
         return SimpleNamespace(Incl=lambda ranks: SimpleNamespace(ranks=tuple(ranks), Free=lambda: None))
 
@@ -44,7 +47,10 @@ def libraries(size, tag_bound=(1 << 29) - 1):
     for rank in range(size):
         everyone = Everyone(rank, size, tag_bound)
         alone = Everyone(0, 1, tag_bound)
-        mpi = SimpleNamespace(Status=lambda: None, COMM_SELF=alone, TAG_UB="TAG_UB", Exception=RuntimeError)
+        mpi = SimpleNamespace(
+            Status=lambda: None, COMM_SELF=alone, TAG_UB="TAG_UB", ANY_SOURCE=-2, ANY_TAG=-1, BYTE=None,
+            Exception=RuntimeError,
+        )  # fmt: skip
         made.append((Library(mpi, everyone), everyone))
     return made
 
@@ -77,6 +83,23 @@ def test_communicators_made_at_once_of_groups_that_overlap_are_made_with_tags_of
 def test_collective_calls_have_as_many_tags_as_mpi():
     ((library, _),) = libraries(1, 32767)
     assert library.tags == 32768
+
+
+def test_a_call_that_comes_late_to_a_communicator_is_told_that_it_was_freed():
+    ((library, _),) = libraries(1)
+    making = library.make((0,), library.next_context(), "new")
+    comm = making.result()
+    comm.Free()
+    for late in (
+        lambda: comm.Isend(b"x", 0),
+        lambda: comm.Irecv(bytearray(1), 0),
+        lambda: comm.has(0, 0),
+        lambda: comm.Improbe(0, 0),
+        lambda: comm.collective("Ibarrier"),
+    ):
+        with pytest.raises(MpiError, match=r"^I\w+: new was freed while this call was under way; free") as error:
+            late()
+        assert error.value.Get_error_class() == ErrorClass.ERR_COMM
 
 
 def test_a_rank_outside_of_a_group_ends_its_agreement_too():

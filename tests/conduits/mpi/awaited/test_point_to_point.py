@@ -799,6 +799,28 @@ def test_a_persistent_request_that_is_under_way_is_not_begun(library):
     two(main, library)
 
 
+def test_a_persistent_request_of_a_freed_communicator_is_not_begun_again(library):
+    async def main(comm):
+        other = await comm.Dup()
+        got = bytearray(1)
+        requests = [other.Recv_init(got, 0, 3), other.Send_init(b"x", 0, 3)]
+        await MPI.Prequest.Startall(requests)
+        await other.Free()
+        await MPI.Request.Waitall(requests)  # what was begun goes on
+        whose = r"the communicator of this request, {}, on a duplicate of MPI_COMM_WORLD \(made at .*:\d+\), was freed at"
+        for start, call, what in (
+            (requests[1].Start, "Start", "Send_init to rank 0, tag 3"),
+            (MPI.Prequest(requests[1]).Start, "Start", "Send_init to rank 0, tag 3"),
+            (lambda: MPI.Prequest.Startall(requests), "Startall", "Recv_init from rank 0, tag 3"),
+        ):
+            with pytest.raises(MPI.Exception, match=rf"^Request\.{call}: {whose.format(what)} .*:\d+; free") as error:
+                await start()
+            assert error.value.Get_error_class() == MPI.ERR_COMM
+        return bytes(got), [await request.Test() for request in requests]
+
+    assert MPI.run(main, library=library, ranks=1).values == [(b"x", [True, True])]
+
+
 def test_what_is_not_persistent_is_not_started(library):
     async def main(comm):
         if comm.rank:
