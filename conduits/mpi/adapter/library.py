@@ -76,13 +76,16 @@ class Library:
     def next_context(self) -> int:
         """Begin to agree upon the number of a new communicator: return what this rank proposes; the highest wins.
 
-        `make` ends the agreement.
+        `agreed` ends the agreement.
         """
         return self._numbers.propose()
 
+    def agreed(self, context: int) -> None:
+        """End an agreement, with the number that was taken."""
+        self._numbers.agreed(context)
+
     def make(self, group: tuple[int, ...], context: int, name: str) -> Making | None:
         """Begin to make a communicator whose ranks have agreed upon its number; None where this rank is no member."""
-        self._numbers.agreed(context)
         if self._everyone.Get_rank() not in group:
             return None
         return Making(self, self._everyone, group, context, lambda comms: self._made(comms, group, context, name))
@@ -382,8 +385,8 @@ class AdapterComm(PersistentCalls):
         if not self._comms:
             raise MpiError(
                 ErrorClass.ERR_COMM,
-                f"{call}: {self.name} was freed while this call was under way; free a communicator when all its calls have "
-                "returned",
+                f"{call}: {self.name} was freed while this call was under way; free a communicator when all its calls "
+                "have returned",
             )
         return self._comms[purpose]
 

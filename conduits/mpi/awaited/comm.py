@@ -13,11 +13,12 @@ from conduits.mpi.awaited.base import NullComm
 from conduits.mpi.awaited.buffers import span, whole
 from conduits.mpi.awaited.collective import Beginning, Collective
 from conduits.mpi.awaited.group import Group
+from conduits.mpi.awaited.peers import ranks_in_words
 from conduits.mpi.awaited.point_to_point import PointToPoint
 from conduits.mpi.awaited.process import RequestPlace, current
 from conduits.mpi.awaited.same_calls import Given
 from conduits.mpi.awaited.status import UNDEFINED
-from conduits.mpi.collectives.channel import CollectiveChannel, all_gather_bytes
+from conduits.mpi.collectives.channel import CollectiveChannel, Steps, all_gather_bytes
 from conduits.mpi.errors import ErrorClass, MpiError
 
 COMM_TYPE_SHARED = 1
@@ -121,20 +122,21 @@ class Comm(PointToPoint, Collective):
 
         With color UNDEFINED the null communicator.
         """
-        return await self._split("Split", color, key)
+        return await self._split("Split", color, key, f"the part of color {color}")
 
     @checked_call(_splitting_type)
     async def Split_type(self, split_type: int, key: int = 0, info: Any = None) -> Comm:
         """Return one of those that share this rank's host (COMM_TYPE_SHARED); collective."""
         process = self._running()
-        color = UNDEFINED if split_type == UNDEFINED else process.hosts[process.rank]
-        return await self._split("Split_type", color, key)
+        host = process.hosts[process.rank]
+        color = UNDEFINED if split_type == UNDEFINED else host
+        return await self._split("Split_type", color, key, f"the part on host {host}")
 
     @checked_call(_creating)
     async def Create(self, group: Group) -> Comm:
         """Return one of a group; collective over all of this one, those outside get the null communicator."""
         members = group.members
-        made = await self._made("Create", members, self._named("a part"))
+        made = await self._made("Create", members, self._named(_part(members)))
         return made if self._running().rank in members else COMM_NULL
 
     @checked_call(_creating_group)
@@ -149,19 +151,17 @@ class Comm(PointToPoint, Collective):
             return COMM_NULL
         members = [plain.group.index(each) for each in group.members]
         hosts = [process.hosts[each] for each in group.members]
-        first = process.library.next_context()
 
         def agree() -> Any:
             channel = CollectiveChannel(plain, plain.GROUP, tag, hosts, process, members)
-            return process.library.schedule(all_gather_bytes(channel, _CONTEXT.pack(first)), "Create_group")
+            return process.library.schedule(_agreement(process.library, channel), "Create_group")
 
         try:
-            given = await self._all(agree, "Create_group", group.members)
+            _, context = await self._all(agree, "Create_group", group.members)
         except BaseException as error:  # which leaves this communicator as it is
             self._failed(RequestPlace.here("Create_group"), error)
             raise
-        context = max(_CONTEXT.unpack(each)[0] for each in given)
-        return await self._of(group.members, context, self._named("a part"))
+        return await self._of(group.members, context, self._named(_part(group.members)))
 
     @checked_call(_alone("Free"))
     async def Free(self) -> None:
@@ -181,28 +181,23 @@ class Comm(PointToPoint, Collective):
         place = RequestPlace.here("")
         return f"{kind} of {self._known().name.partition(_MADE_AT)[0]}{_MADE_AT}{place.file}:{place.line})"
 
-    async def _agreed(self, call: str, color: int, key: int) -> list[tuple[int, int, int]]:
-        """Return color, key and lowest unused context of every rank."""
-        first = self._running().library.next_context()
-        entry = _ENTRY.pack(color, key, first)
-        found: list[tuple[int, int, int]] = [
-            _ENTRY.unpack(each)
-            for each in await self._run(
-                call, Beginning(lambda channel: all_gather_bytes(channel, entry), Given(len(entry)))
-            )
-        ]
-        return found
+    async def _agreed(self, call: str, color: int, key: int) -> tuple[list[tuple[int, ...]], int]:
+        """Return what every rank has told of color and key, and the context of the new communicator."""
+        library = self._running().library
+        agreed: tuple[list[tuple[int, ...]], int] = await self._run(
+            call, Beginning(lambda channel: _agreement(library, channel, color, key), Given(_ENTRY.size))
+        )
+        return agreed
 
     async def _made(self, call: str, group: Sequence[int], name: str) -> Comm:
-        given = await self._agreed(call, 0, 0)
-        return await self._of(group, max(context for _, _, context in given), name)
+        _, context = await self._agreed(call, 0, 0)
+        return await self._of(group, context, name)
 
-    async def _split(self, call: str, color: int, key: int) -> Comm:
-        given = await self._agreed(call, color, key)
-        context = max(context for _, _, context in given)
-        chosen = sorted((their_key, rank) for rank, (its, their_key, _) in enumerate(given) if its == color)
+    async def _split(self, call: str, color: int, key: int, kind: str) -> Comm:
+        told, context = await self._agreed(call, color, key)
+        chosen = sorted((their_key, rank) for rank, (its, their_key) in enumerate(told) if its == color)
         world = self.plain.group
-        made = await self._of([world[rank] for _, rank in chosen], context, self._named("a part"))
+        made = await self._of([world[rank] for _, rank in chosen], context, self._named(kind))
         return COMM_NULL if color == UNDEFINED else made
 
     async def _of(self, group: Sequence[int], context: int, name: str) -> Comm:
@@ -214,6 +209,30 @@ class Comm(PointToPoint, Collective):
     def _like(self, plain: Any) -> Comm:
         """Return this rank's handle of a new communicator, of the kind that this one is."""
         return Comm(self.process, plain)
+
+
+def _agreement(library: Any, channel: CollectiveChannel, *mine: int) -> Steps:
+    """Agree upon the context of a new communicator, and tell each other a color and a key where they are given.
+
+    It ends by itself, also where its caller was cancelled: only then does this rank propose ordinary numbers again.
+
+    Returns:
+        what each rank has told of color and key, and the context.
+    """
+    form = _ENTRY if mine else _CONTEXT
+    taken = first = library.next_context()
+    try:
+        came = yield from all_gather_bytes(channel, form.pack(*mine, first))
+        told = [form.unpack(each) for each in came]
+        taken = max(context for *_, context in told)
+    finally:
+        library.agreed(taken)  # where it has failed, this rank's proposal: another may have taken it
+    return [tuple(given) for *given, _ in told], taken
+
+
+def _part(members: Sequence[int]) -> str:
+    """Return in words what part of a communicator these ranks of the job are."""
+    return f"the part of {ranks_in_words(members)}" if members else "a part of no rank"
 
 
 COMM_NULL = Comm()

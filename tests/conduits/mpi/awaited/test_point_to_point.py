@@ -807,7 +807,8 @@ def test_a_persistent_request_of_a_freed_communicator_is_not_begun_again(library
         await MPI.Prequest.Startall(requests)
         await other.Free()
         await MPI.Request.Waitall(requests)  # what was begun goes on
-        whose = r"the communicator of this request, {}, on a duplicate of MPI_COMM_WORLD \(made at .*:\d+\), was freed at"
+        made = r"a duplicate of MPI_COMM_WORLD \(made at .*:\d+\)"
+        whose = rf"the communicator of this request, {{}}, on {made}, was freed at"
         for start, call, what in (
             (requests[1].Start, "Start", "Send_init to rank 0, tag 3"),
             (MPI.Prequest(requests[1]).Start, "Start", "Send_init to rank 0, tag 3"),
