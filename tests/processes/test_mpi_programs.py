@@ -438,6 +438,14 @@ async def aborts_with_256(comm):
     await comm.Barrier()
 
 
+async def aborts_by_mpi4py_itself(comm):
+    from mpi4py import MPI as mpi4py_own
+
+    if comm.rank == 1:
+        mpi4py_own.COMM_WORLD.Abort(5)
+    await comm.Barrier()
+
+
 async def attaches(comm):
     def handler(token):
         pass
@@ -501,6 +509,7 @@ async def fails(comm):
         ("raises", 1, ["LookupError: lost", "rank 1"]),
         ("aborts", 7, ["rank 1 ended the job with status 7 at "]),
         ("aborts_with_256", 1, ["rank 1 ended the job with status 1 at "]),
+        ("aborts_by_mpi4py_itself", 5, ["Abort"]),
         ("attaches", 1, ["attach: this program runs on MPI alone, without Active Messages; start it with"]),
         ("forgets", 1, ["Barrier", "was called but never awaited"]),
         ("hangs", 1, ["rank 1: ", "MPI Recv from rank 0, tag 5, on MPI_COMM_WORLD"]),
@@ -516,6 +525,7 @@ def test_the_end_of_a_job_that_fails(shell, how, status, words):
     assert done.status == status, done.err
     for each in words:
         assert each in done.err
+    assert "without an error of Python's" not in done.err
 
 
 COUNTED = """
