@@ -488,6 +488,17 @@ async def breaks(comm):
             print(error.Get_error_class() == MPI.ERR_COMM, error)
 
 
+async def makes(comm):
+    for call in (comm.Dup, lambda: comm.Create_group(comm.Get_group())):
+        if comm.rank == 1:
+            with trio.move_on_after(0.1):
+                await call()
+            await comm.Send(b"x", 0)
+        else:
+            await comm.Recv(bytearray(1), 1)
+            print("made", (await call()).Get_size())
+
+
 def raising(incoming, inout, datatype):
     raise ZeroDivisionError("no such quotient")
 
@@ -599,6 +610,12 @@ def test_a_cancelled_collective_breaks_its_communicator(shell):
         f"True Comm.Barrier: MPI_COMM_WORLD is broken, its Allreduce at {shell.folder}/program.py:{line} was cancelled "
         "on this rank; make another by Create_group on all its ranks, as Dup and Split are calls of this one"
     ) in done.out
+
+
+def test_a_rank_whose_call_was_cancelled_has_its_part_in_the_communicator_that_it_makes(shell):
+    """MPI lets the others wait for it, and crashes at its end where some wait in it."""
+    done = shell.conduit("run", shell.file(ENDS), "--conduit", MPI, "--stall-limit", "20s", "--", "makes")
+    assert (done.status, done.lines[:2]) == (0, ["made 2", "made 2"]), done.err
 
 
 def test_a_standstill_names_a_collective_that_has_failed_on_a_rank(shell):

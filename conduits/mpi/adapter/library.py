@@ -84,11 +84,17 @@ class Library:
         """End an agreement, with the number that was taken."""
         self._numbers.agreed(context)
 
-    def make(self, group: tuple[int, ...], context: int, name: str) -> Making | None:
-        """Begin to make a communicator whose ranks have agreed upon its number; None where this rank is no member."""
+    def make(self, group: tuple[int, ...], context: int, name: str) -> Steps:
+        """Make a communicator whose ranks have agreed upon its number; returns None where this rank is no member.
+
+        Raises:
+            MpiError: MPI has refused it.
+        """
         if self._everyone.Get_rank() not in group:
             return None
-        return Making(self, self._everyone, group, context, lambda comms: self._made(comms, group, context, name))
+        making: Any = Making(self, self._everyone, group, context, lambda comms: self._made(comms, group, context, name))
+        yield [making]
+        return making.result()
 
     def schedule(self, steps: Steps, what: str = "") -> Schedule:
         """Begin a call that consists of many; it goes on in `progress`."""
@@ -124,8 +130,9 @@ class Library:
         return not self._schedules and not any(not each.receives and not each.over for each in list(self.under_way))
 
     def unsent(self) -> list[str]:
-        """Return the calls of which messages of this rank are still to be sent, in words."""
-        return [each.what for each in self.under_way if not each.receives]
+        """Return the calls of which messages of this rank are still to be sent, or which it takes part in, in words."""
+        parts = [f"its part in {each.what}" for each in self._schedules]
+        return parts + [each.what for each in self.under_way if not each.receives]
 
     def unreceived(self) -> list[str]:
         """Return, in words, the messages that MPI has for this rank and that nobody has received; takes them out.
@@ -168,6 +175,8 @@ class Making:
         context: its number, which tells it apart from those that are made at the same time.
         made: makes the result.
     """
+
+    error = None  # `result` raises it
 
     def __init__(
         self,

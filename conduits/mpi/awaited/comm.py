@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from struct import Struct
-from typing import Any
+from typing import Any, TypeAlias
 
 from conduit import BadRequest, checked_call
 from conduit.words import is_a
@@ -27,6 +27,7 @@ _CONTEXT = Struct("<Q")
 _FAR = 1 << 62
 """Bound of colors and keys."""
 _MADE_AT = " (made at "
+_Chosen: TypeAlias = Callable[[Sequence[tuple[int, ...]]], Sequence[int]]
 
 
 def _splitting(self: Comm, color: int = 0, key: int = 0) -> tuple[Any, ...]:
@@ -109,12 +110,12 @@ class Comm(PointToPoint, Collective):
     @checked_call(_duplicating)
     async def Dup(self, info: Any = None) -> Comm:
         """Return another one of the same processes; collective."""
-        return await self._made("Dup", self.plain.group, self._named("a duplicate"))
+        return await self._made("Dup", _all_of(self.plain.group), "a duplicate")
 
     @checked_call(_alone("Clone"))
     async def Clone(self) -> Comm:
         """As `Dup`."""
-        return await self._made("Clone", self.plain.group, self._named("a duplicate"))
+        return await self._made("Clone", _all_of(self.plain.group), "a duplicate")
 
     @checked_call(_splitting)
     async def Split(self, color: int = 0, key: int = 0) -> Comm:
@@ -135,9 +136,7 @@ class Comm(PointToPoint, Collective):
     @checked_call(_creating)
     async def Create(self, group: Group) -> Comm:
         """Return one of a group; collective over all of this one, those outside get the null communicator."""
-        members = group.members
-        made = await self._made("Create", members, self._named(_part(members)))
-        return made if self._running().rank in members else COMM_NULL
+        return await self._made("Create", _all_of(group.members), _part(group.members))
 
     @checked_call(_creating_group)
     async def Create_group(self, group: Group, tag: int = 0) -> Comm:
@@ -151,17 +150,18 @@ class Comm(PointToPoint, Collective):
             return COMM_NULL
         members = [plain.group.index(each) for each in group.members]
         hosts = [process.hosts[each] for each in group.members]
+        chosen, name = _all_of(group.members), self._named(_part(group.members))
 
-        def agree() -> Any:
+        def begin() -> Any:
             channel = CollectiveChannel(plain, plain.GROUP, tag, hosts, process, members)
-            return process.library.schedule(_agreement(process.library, channel), "Create_group")
+            return process.library.schedule(_making(process.library, channel, chosen, name), "Create_group")
 
         try:
-            _, context = await self._all(agree, "Create_group", group.members)
+            made = await self._all(begin, "Create_group", group.members)
         except BaseException as error:  # which leaves this communicator as it is
             self._failed(RequestPlace.here("Create_group"), error)
             raise
-        return await self._of(group.members, context, self._named(_part(group.members)))
+        return self._handle(made)
 
     @checked_call(_alone("Free"))
     async def Free(self) -> None:
@@ -181,43 +181,58 @@ class Comm(PointToPoint, Collective):
         place = RequestPlace.here("")
         return f"{kind} of {self._known().name.partition(_MADE_AT)[0]}{_MADE_AT}{place.file}:{place.line})"
 
-    async def _agreed(self, call: str, color: int, key: int) -> tuple[list[tuple[int, ...]], int]:
-        """Return what every rank has told of color and key, and the context of the new communicator."""
-        library = self._running().library
-        agreed: tuple[list[tuple[int, ...]], int] = await self._run(
-            call, Beginning(lambda channel: _agreement(library, channel, color, key), Given(_ENTRY.size))
+    async def _made(self, call: str, chosen: _Chosen, kind: str, color: int = 0, key: int = 0) -> Comm:
+        """Return a communicator that all processes of this one make together."""
+        library, name = self._running().library, self._named(kind)
+        return self._handle(
+            await self._run(
+                call,
+                Beginning(lambda channel: _making(library, channel, chosen, name, color, key), Given(_ENTRY.size)),
+            )
         )
-        return agreed
-
-    async def _made(self, call: str, group: Sequence[int], name: str) -> Comm:
-        _, context = await self._agreed(call, 0, 0)
-        return await self._of(group, context, name)
 
     async def _split(self, call: str, color: int, key: int, kind: str) -> Comm:
-        told, context = await self._agreed(call, color, key)
-        chosen = sorted((their_key, rank) for rank, (its, their_key) in enumerate(told) if its == color)
         world = self.plain.group
-        made = await self._of([world[rank] for _, rank in chosen], context, self._named(kind))
-        return COMM_NULL if color == UNDEFINED else made
 
-    async def _of(self, group: Sequence[int], context: int, name: str) -> Comm:
-        """Return the communicator of a group with a context that all have agreed upon."""
-        process = self._running()
-        plain = await process.make(tuple(group), context, name)
-        return COMM_NULL if plain is None else self._like(plain)
+        def chosen(told: Sequence[tuple[int, ...]]) -> list[int]:
+            if color == UNDEFINED:
+                return []
+            order = sorted((their_key, rank) for rank, (its, their_key) in enumerate(told) if its == color)
+            return [world[rank] for _, rank in order]
+
+        return await self._made(call, chosen, kind, color, key)
+
+    def _handle(self, made: Any) -> Comm:
+        """Return the handle of what `_making` has made."""
+        if isinstance(made, MpiError):
+            raise made
+        return COMM_NULL if made is None else self._like(made)
 
     def _like(self, plain: Any) -> Comm:
         """Return this rank's handle of a new communicator, of the kind that this one is."""
         return Comm(self.process, plain)
 
 
-def _agreement(library: Any, channel: CollectiveChannel, *mine: int) -> Steps:
-    """Agree upon the context of a new communicator, and tell each other a color and a key where they are given.
+def _all_of(group: Sequence[int]) -> _Chosen:
+    """Return what chooses these ranks of the job, whatever they have told one another."""
+    return lambda told: group
 
-    It ends by itself, also where its caller was cancelled: only then does this rank propose ordinary numbers again.
+
+def _making(library: Any, channel: CollectiveChannel, chosen: _Chosen, name: str, *mine: int) -> Steps:
+    """Make a communicator: agree upon its context, and tell each other a color and a key where they are given.
+
+    It goes on to its end where its caller was cancelled: real MPI lets the others wait for this rank's part in it.
+
+    Args:
+        library: the rank's.
+        channel: of those who agree.
+        chosen: the ranks of the job that are in it with this one, of what each has told.
+        name: of the communicator.
+        mine: color and key; none where nobody has any.
 
     Returns:
-        what each rank has told of color and key, and the context.
+        the plain communicator, None where this rank is in none; the error where MPI makes none, which leaves the one
+        that it is made of as it is.
     """
     form = _ENTRY if mine else _CONTEXT
     taken = first = library.next_context()
@@ -227,7 +242,10 @@ def _agreement(library: Any, channel: CollectiveChannel, *mine: int) -> Steps:
         taken = max(context for *_, context in told)
     finally:
         library.agreed(taken)  # where it has failed, this rank's proposal: another may have taken it
-    return [tuple(given) for *given, _ in told], taken
+    try:
+        return (yield from library.make(tuple(chosen([tuple(given) for *given, _ in told])), taken, name))
+    except MpiError as error:
+        return error
 
 
 def _part(members: Sequence[int]) -> str:
