@@ -92,7 +92,9 @@ class Library:
         """
         if self._everyone.Get_rank() not in group:
             return None
-        making: Any = Making(self, self._everyone, group, context, lambda comms: self._made(comms, group, context, name))
+        making: Any = Making(
+            self, self._everyone, group, context, lambda comms: self._made(comms, group, context, name)
+        )
         yield [making]
         return making.result()
 
