@@ -133,8 +133,8 @@ class Library:
 
     def unsent(self) -> list[str]:
         """Return the calls of which messages of this rank are still to be sent, or which it takes part in, in words."""
-        parts = [f"its part in {each.what}" for each in self._schedules]
-        return parts + [each.what for each in self.under_way if not each.receives]
+        parts = dict.fromkeys(f"its part in {each.what}" for each in self._schedules)
+        return [*parts, *(each.what for each in self.under_way if not each.receives)]
 
     def unreceived(self) -> list[str]:
         """Return, in words, the messages that MPI has for this rank and that nobody has received; takes them out.
