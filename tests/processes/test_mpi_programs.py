@@ -167,10 +167,12 @@ async def failures(comm, me, size):
     elif me == 1:
         got = np.zeros(20, np.uint8)
         for _ in range(2):
+            status = MPI.Status()
             try:
-                await comm.Recv(got[:10], 0, 8)
+                await comm.Recv(got[:10], 0, 8, status)
             except MPI.Exception as error:
-                found += [error.Get_error_class(), "longer than the buffer of its receive, which has 10" in str(error)]
+                found += [status.Get_count(), error.Get_error_class()]
+                found += ["longer than the buffer of its receive, which has 10" in str(error)]
         await comm.Recv(got, 0, 8)
         found += [int(got[0]), int(got[10:].sum())]
     return found

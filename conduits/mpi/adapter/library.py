@@ -25,6 +25,8 @@ _LOGICAL = ("MPI_LAND", "MPI_LOR", "MPI_LXOR")
 _NUMBERS_ALONE = ("MPI_SUM", "MPI_PROD")
 _BEFORE = -1
 """Number of the communicators that there are before a program makes any; the ranks tell the two apart."""
+_TOO_MANY = "Too many communicators"
+"""What MPICH and its kin say where there is no room for another one."""
 _TRIES = 100
 """How often MPI is asked for a message, or for the end of a receive, before it is taken at its word."""
 
@@ -93,7 +95,7 @@ class Library:
         if self._everyone.Get_rank() not in group:
             return None
         making: Any = Making(
-            self, self._everyone, group, context, lambda comms: self._made(comms, group, context, name)
+            self, self._everyone, group, context, name, lambda comms: self._made(comms, group, context, name)
         )
         yield [making]
         return making.result()
@@ -175,6 +177,7 @@ class Making:
         everyone: the communicator that its group is a part of.
         group: its ranks.
         context: its number, which tells it apart from those that are made at the same time.
+        name: of the communicator.
         made: makes the result.
     """
 
@@ -186,9 +189,11 @@ class Making:
         everyone: Any,
         group: Sequence[int],
         context: int,
+        name: str,
         made: Callable[[list[Any]], AdapterComm],
     ) -> None:
         self._library = library
+        self._name = name
         self._made = made
         self._comms: list[Any] = []
         self._error: Any = None
@@ -209,7 +214,10 @@ class Making:
         """
         self._thread.join()
         if self._error is not None:
-            raise own_error(self._library.mpi, self._error, "a new communicator")
+            error = own_error(self._library.mpi, self._error, self._name)
+            if _TOO_MANY in str(error):
+                error = MpiError(error.Get_error_class(), f"{error}; Free gives those back that are needed no longer")
+            raise error
         return self._made(self._comms)
 
     def _run(self) -> None:
@@ -219,6 +227,8 @@ class Making:
                 self._comms.append(everyone.Create_group(group, context + number))
         except self._library.mpi.Exception as error:
             self._error = error
+            for comm in self._comms:
+                comm.Free()
         finally:
             group.Free()
 

@@ -127,3 +127,32 @@ def test_where_all_tags_are_used_no_more_communicators_are_made():
         library.agreed(library.next_context())
     with pytest.raises(MpiError, match=r"rank 0 has no number left for a communicator: it has made too many"):
         library.next_context()
+
+
+class Refused(RuntimeError):
+    def Get_error_class(self):
+        return ErrorClass.ERR_OTHER.value
+
+    def Get_error_string(self):
+        return (
+            "Other MPI error, error stack:\ninternal_Comm_create_group(98).......: MPI_Comm_create_group failed\n"
+            "MPIR_Get_contextid_sparse_group(567): Too many communicators (0/2048 free on this process)"
+        )
+
+
+def test_where_mpi_makes_no_more_communicators_its_reason_is_told_and_nothing_is_left_of_the_one(monkeypatch):
+    ((library, everyone),) = libraries(1)
+    vars(library.mpi).update({each.name: each.value for each in ErrorClass})
+    made = []
+
+    def create_group(group, tag):
+        if made:
+            raise Refused
+        made.append(SimpleNamespace(Free=made.clear))
+        return made[0]
+
+    monkeypatch.setattr(everyone, "Create_group", create_group)
+    said = r"^new: Too many communicators \(0/2048 free on this process\); Free gives those back that are needed no "
+    with pytest.raises(MpiError, match=said):
+        made_by(library, (0,), library.next_context())
+    assert made == []

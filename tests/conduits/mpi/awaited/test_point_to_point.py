@@ -184,7 +184,8 @@ def test_a_message_that_is_too_long_is_an_error_of_its_receive_alone(library, si
         short, status = np.zeros(60, np.uint8), MPI.Status()
         with pytest.raises(MPI.Exception, match=f"message of {size} bytes from rank 0, tag 4.* has 50") as caught:
             await comm.Recv(short[:50], 0, 4, status)
-        assert caught.value.Get_error_class() == MPI.ERR_TRUNCATE
+        assert caught.value.Get_error_class() == status.Get_error() == MPI.ERR_TRUNCATE
+        assert status.Get_count() == 50
         assert (short[:50] == text(1, 50)).all()
         assert not short[50:].any()
         whole = np.zeros(size, np.uint8)
