@@ -195,6 +195,17 @@ class Conduit(ABC):
         raise ConduitError(f"the ranks of {cls.name!r} are no processes; {cls.__name__}.start_command is not defined")
 
     @classmethod
+    def tells_end(cls, line: bytes) -> bool:
+        """Say whether a line of standard error is the network's own word on which rank ends all processes, and why.
+
+        Then nothing more is said of how a process has ended.
+
+        Args:
+            line: one that no rank of the job has said, without its end.
+        """
+        return False
+
+    @classmethod
     def join(cls, options: Any) -> Processes:
         """Join the processes that were started with this one; again: return the same.
 

@@ -350,6 +350,8 @@ def _class_of(function: Callable[..., object], name: str) -> type | None:
 
 def _called(failed: ProgramNode, node: ast.expr) -> str:
     value = failed.value(node)
+    if text := _of_kind(failed, node, "()"):
+        return text
     if isinstance(node, ast.Attribute) and value is not UNKNOWN:
         if inspect.isroutine(getattr(type(failed.value(node.value)), node.attr, None)):
             put = "that the program has put in the place of the method; keep it in a variable"

@@ -93,4 +93,7 @@ def start(
         )
     count = DEFAULT_RANKS if ranks is None else arguments.amount("run", "ranks", ranks, 1, MOST_RANKS)
     command, defaults = spec.cls.start_command(spec.options, count, ["-m", "conduit", *WORDS.get()])
-    return start_command(count, command, defaults, environment or {}, hear, progress, words, ends_unread=ends_unread)
+    return start_command(
+        count, command, defaults, environment or {}, hear, progress, words, ends_unread=ends_unread,
+        tells_end=spec.cls.tells_end,
+    )  # fmt: skip

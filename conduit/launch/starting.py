@@ -117,6 +117,7 @@ def start(
     words: Callable[[str], str] = str,
     *,
     ends_unread: bool = False,
+    tells_end: Callable[[bytes], bool] = lambda line: False,
 ) -> Outcome:
     """Run a command that starts processes of this package, to its end.
 
@@ -129,6 +130,8 @@ def start(
         progress: is told, in a thread, how far the work is, each time that a rank says so.
         words: gives what is shown of the text of the failure that ends the job.
         ends_unread: whether it is ended where nobody reads any more what its ranks print.
+        tells_end: says of a line of standard error that no rank has said whether the network says in it which rank ends
+            the job, and why: then nothing else is said of it.
 
     Raises:
         BrokenPipeError: so it was ended, quietly.
@@ -137,7 +140,9 @@ def start(
     """
     environment = {**defaults, **os.environ, **extra, **terminal.told(), output.FRAMES: "1"}
     with interrupts.collected() as asked:
-        launcher = _Launcher(ranks, command, environment, progress, asked, words, ends_unread=ends_unread)
+        launcher = _Launcher(
+            ranks, command, environment, progress, asked, words, ends_unread=ends_unread, tells_end=tells_end
+        )
         try:
             outcome = launcher.run()
         finally:
@@ -179,9 +184,12 @@ class _Launcher:
         words: Callable[[str], str],
         *,
         ends_unread: bool,
+        tells_end: Callable[[bytes], bool],
     ) -> None:
         self._count = count
         self._ends_unread = ends_unread
+        self._tells_end = tells_end
+        self._told = False  # whether the network has said which rank ends the job, and why
         self._asked = asked
         self._words = words
         self._outcome = Outcome(0)
@@ -387,7 +395,7 @@ class _Launcher:
 
     def _tell_fallen(self) -> None:
         """Say which rank's process has ended the job, or which ranks' may have, where that is not known."""
-        if not self._found:  # the launcher itself has said what is wrong
+        if not self._found or self._told:  # the launcher or the network itself has said what is wrong
             return
         if self._falls:
             for _, (_, text) in sorted(self._falls.items()):
@@ -473,6 +481,7 @@ class _Launcher:
     def _plain(self, reader: _Reader, data: bytes) -> None:
         """Show what no rank has said; what a launcher says of an end that a rank has explained is left out."""
         if not self._explained and not self._falls:
+            self._told = self._told or any(map(self._tells_end, data.splitlines()))
             reader.show(data)
 
     def _error(self, reader: _Reader, rank: int, data: bytes) -> None:

@@ -78,6 +78,11 @@ class RealMpi(WallConduit):
         return real.start_command(ranks, program)
 
     @classmethod
+    def tells_end(cls, line: bytes) -> bool:
+        """Say whether MPI says in it that a rank has aborted the job, by a program's call or by an error of its own."""
+        return real.tells_end(line)
+
+    @classmethod
     def join_stops_threads(cls, options: RealOptions) -> bool:
         """Say whether `join` calls MPI_Init, which mpi4py does without letting Python's other threads run."""
         return not real.is_begun()

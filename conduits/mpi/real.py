@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import shutil
 import sys
 import sysconfig
@@ -42,6 +43,17 @@ _PROCESS_BYTES = 32 << 20  # what a process holds for itself at the least, with 
 _NAP_S = 1e-6  # asked for; the system makes some 65 us of it
 _AT_ONCE_NS = 1_000_000
 _BESIDE = 1 << 10  # tag of what is sent beside gathers, which use those below
+
+
+_ABORTED = re.compile(
+    rb"Abort\(-?\d+\) on node \d+ \(rank \d+ in comm \d+\): "  # MPICH and its kin
+    rb"|MPI_ABORT was invoked on rank \d+ in communicator "  # Open MPI
+)
+
+
+def tells_end(line: bytes) -> bool:
+    """Return whether a line is what MPI says of a rank that aborts the job."""
+    return _ABORTED.match(line) is not None
 
 
 def require() -> None:

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests.python_path import python_path
+
 PRESSING = """
 import os, sys
 
@@ -27,8 +29,7 @@ def interrupted(tmp_path):
     (tmp_path / "script.py").write_text("import conduit\n")
 
     def run(at, *words):
-        path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
-        environment = {**os.environ, "PYTHONPATH": path, "PRESSED_AT": at}
+        environment = {**os.environ, "PYTHONPATH": python_path(tmp_path), "PRESSED_AT": at}
         command = [sys.executable, *(word.format(folder=tmp_path) for word in words)]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd="/")
         return done.returncode, done.stdout, done.stderr

@@ -20,6 +20,14 @@ SLIPS = {
         "Datatype has no Create_vector; derived datatypes are not here; send a contiguous copy "
         "(numpy.ascontiguousarray), or the bytes"
     ),
+    MPI + "MPI.SUM(1, 2)": (
+        "MPI.SUM is a ReductionOp: it cannot be called here; give it to a reduction, `op=...`, and combine values by "
+        "Python or numpy"
+    ),
+    MPI + "f = MPI.Op.Create(lambda a, b, datatype: None)\n    f(b, b)": (
+        "f is a ReductionOp: it cannot be called here; give it to a reduction, `op=...`, and combine values by Python "
+        "or numpy"
+    ),
     MPI + "MPI.INTEGER": "conduits.mpi.MPI has no INTEGER; Fortran's datatypes are not here; write `MPI.INT`",
     OTHER + "r = await comm.Isend(b, other)\n    await r": "r is a Request, which is no call: write `await r.Wait()`",
     **{
@@ -248,8 +256,8 @@ def test_a_message_on_another_communicator_than_the_receive_is_told(shown):
     assert [line for line in shown(source) if "message" in line and "deadlock" not in line] == [
         "    1 message from rank 0, tag 3, on a duplicate of MPI_COMM_WORLD (made at prog.py:6), sent at prog.py:8: no "
         "receive asks for it",
-        "    2 messages from its rank 1 (rank 0 of the job), tag 3, on a part of MPI_COMM_WORLD (made at prog.py:6), "
-        "sent at prog.py:9 and prog.py:10: no receive asks for them",
+        "    2 messages from its rank 1 (rank 0 of the job), tag 3, on the part of color 0 of MPI_COMM_WORLD (made at "
+        "prog.py:6), sent at prog.py:9 and prog.py:10: no receive asks for them",
     ]
 
 
@@ -277,7 +285,8 @@ def test_ranks_of_a_part_that_have_the_same_numbers_in_the_job_are_told_as_ever(
         await part.Recv(b, 0)
 """
     lines = shown(source, "--ranks", "3")
-    assert any("waits for MPI Recv from rank 0, any tag, on a part of MPI_COMM_WORLD" in line for line in lines)
+    waits = "waits for MPI Recv from rank 0, any tag, on the part of color 0 of MPI_COMM_WORLD"
+    assert any(waits in line for line in lines)
 
 
 def test_a_communicator_may_be_made_at_another_line_on_each_rank(shown):
@@ -298,7 +307,8 @@ def test_a_communicator_may_be_made_at_another_line_on_each_rank(shown):
 
 def test_of_a_part_of_a_duplicate_the_line_of_its_own_is_told(shown):
     lines = shown(f"{OTHER}c = await comm.Dup()\n    d = await c.Split(0)\n    await d.Recv(b, other)")
-    assert "on a part of a duplicate of MPI_COMM_WORLD (made at prog.py:8), which rank 1 must bring about" in lines[2]
+    part = "on the part of color 0 of a duplicate of MPI_COMM_WORLD (made at prog.py:8)"
+    assert f"{part}, which rank 1 must bring about" in lines[2]
 
 
 @pytest.mark.parametrize("call", ["Isend(np.zeros(100_000), 1)", "Issend(b, 1)"])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.forked import SUITES, forking
+from tests.python_path import python_path
 
 HERE = Path(__file__).parent
 # Each fault with the part of the suite that has to find it, to spare the time of the others.
@@ -44,7 +45,7 @@ def installed(tmp_path_factory):
 @pytest.fixture(scope="module")
 def suite(installed):
     """Run parts of the core's suite on a spec, in a process of its own, and give its output."""
-    environment = {**os.environ, "PYTHONPATH": str(installed), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": python_path(installed), "PYTHONDONTWRITEBYTECODE": "1"}
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     with forking(*SUITES, environment=environment) as forked:
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.python_path import python_path
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("conduit", "conduits", "extended")
 KEPT = "test_replies.py"  # one module of the suite is enough to see whether it is collected
@@ -38,7 +40,7 @@ class Elsewhere:
         self.settings.write_text(text.replace(old, new))
 
     def run(self, folder, *words):
-        environment = {**os.environ, "PYTHONPATH": str(self.path), "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {**os.environ, "PYTHONPATH": python_path(self.path), "PYTHONDONTWRITEBYTECODE": "1"}
         return subprocess.run(
             [sys.executable, "-m", *words], cwd=folder, env=environment, capture_output=True, text=True, check=False
         )

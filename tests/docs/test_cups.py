@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.python_path import python_path
+
 
 @pytest.fixture
 def installed(root: Path, tmp_path: Path) -> Callable[..., str]:
@@ -26,7 +28,7 @@ def installed(root: Path, tmp_path: Path) -> Callable[..., str]:
     )
     environment = {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(tmp_path), str(source)]),
+        "PYTHONPATH": python_path(tmp_path, source),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.python_path import python_path
+
 GUIDE = Path(__file__).parents[2] / "docs" / "writing_a_conduit.md"
 
 
@@ -26,7 +28,7 @@ def package(tmp_path):
 
 
 def run(folder, *words):
-    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": python_path(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-m", *words]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.python_path import python_path
+
 HERE = Path(__file__).parent
 
 
@@ -24,7 +26,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="session")
 def environment(folder):
     """Give the environment of a process that finds it."""
-    return {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    return {**os.environ, "PYTHONPATH": python_path(folder), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 @pytest.fixture

@@ -132,7 +132,20 @@ async def persistent(comm, me, size):
         total += int(got[0])
     for request in requests:
         await request.Free()
-    return [total]
+    return [total, *await of_a_freed_communicator(comm)]
+
+
+async def of_a_freed_communicator(comm):
+    other = await comm.Dup()
+    requests = [other.Recv_init(bytearray(1), 0), other.Send_init(b"x", 0)]
+    await other.Free()
+    found = []
+    for start in (requests[0].Start, lambda: MPI.Prequest.Startall(requests)):
+        try:
+            await start()
+        except MPI.Exception as error:
+            found += [error.Get_error_class() == MPI.ERR_COMM, "was freed at" in str(error)]
+    return found
 
 
 async def failures(comm, me, size):
@@ -154,10 +167,12 @@ async def failures(comm, me, size):
     elif me == 1:
         got = np.zeros(20, np.uint8)
         for _ in range(2):
+            status = MPI.Status()
             try:
-                await comm.Recv(got[:10], 0, 8)
+                await comm.Recv(got[:10], 0, 8, status)
             except MPI.Exception as error:
-                found += [error.Get_error_class(), "longer than the buffer of its receive, which has 10" in str(error)]
+                found += [status.Get_count(), error.Get_error_class()]
+                found += ["longer than the buffer of its receive, which has 10" in str(error)]
         await comm.Recv(got, 0, 8)
         found += [int(got[0]), int(got[10:].sum())]
     return found
@@ -425,6 +440,14 @@ async def aborts_with_256(comm):
     await comm.Barrier()
 
 
+async def aborts_by_mpi4py_itself(comm):
+    from mpi4py import MPI as mpi4py_own
+
+    if comm.rank == 1:
+        mpi4py_own.COMM_WORLD.Abort(5)
+    await comm.Barrier()
+
+
 async def attaches(comm):
     def handler(token):
         pass
@@ -467,6 +490,17 @@ async def breaks(comm):
             print(error.Get_error_class() == MPI.ERR_COMM, error)
 
 
+async def makes(comm):
+    for call in (comm.Dup, lambda: comm.Create_group(comm.Get_group())):
+        if comm.rank == 1:
+            with trio.move_on_after(0.1):
+                await call()
+            await comm.Send(b"x", 0)
+        else:
+            await comm.Recv(bytearray(1), 1)
+            print("made", (await call()).Get_size())
+
+
 def raising(incoming, inout, datatype):
     raise ZeroDivisionError("no such quotient")
 
@@ -488,6 +522,7 @@ async def fails(comm):
         ("raises", 1, ["LookupError: lost", "rank 1"]),
         ("aborts", 7, ["rank 1 ended the job with status 7 at "]),
         ("aborts_with_256", 1, ["rank 1 ended the job with status 1 at "]),
+        ("aborts_by_mpi4py_itself", 5, ["Abort"]),
         ("attaches", 1, ["attach: this program runs on MPI alone, without Active Messages; start it with"]),
         ("forgets", 1, ["Barrier", "was called but never awaited"]),
         ("hangs", 1, ["rank 1: ", "MPI Recv from rank 0, tag 5, on MPI_COMM_WORLD"]),
@@ -503,6 +538,7 @@ def test_the_end_of_a_job_that_fails(shell, how, status, words):
     assert done.status == status, done.err
     for each in words:
         assert each in done.err
+    assert "without an error of Python's" not in done.err
 
 
 COUNTED = """
@@ -576,6 +612,12 @@ def test_a_cancelled_collective_breaks_its_communicator(shell):
         f"True Comm.Barrier: MPI_COMM_WORLD is broken, its Allreduce at {shell.folder}/program.py:{line} was cancelled "
         "on this rank; make another by Create_group on all its ranks, as Dup and Split are calls of this one"
     ) in done.out
+
+
+def test_a_rank_whose_call_was_cancelled_has_its_part_in_the_communicator_that_it_makes(shell):
+    """MPI lets the others wait for it, and crashes at its end where some wait in it."""
+    done = shell.conduit("run", shell.file(ENDS), "--conduit", MPI, "--stall-limit", "20s", "--", "makes")
+    assert (done.status, done.lines[:2]) == (0, ["made 2", "made 2"]), done.err
 
 
 def test_a_standstill_names_a_collective_that_has_failed_on_a_rank(shell):

@@ -17,6 +17,7 @@ import pytest
 
 from conduit.launch import output, starting
 from conduit.launch.complaints import complain
+from tests.python_path import python_path
 
 from .conftest import MPI, PATIENCE_S
 
@@ -126,7 +127,7 @@ if os.environ.get("PMI_RANK") == "0":
 @pytest.mark.parametrize(("number", "ended"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_ctrl_c_prints_the_rows_that_processes_have_measured_so_far(shell, number, ended):
     shell.file(TELLS_HOW_FAR, "sitecustomize.py")
-    shell.environment["PYTHONPATH"] = str(shell.folder)
+    shell.environment["PYTHONPATH"] = python_path(shell.folder)
     words = ["--conduit", MPI, "--iterations", "200", "--json", "found.json", "--conduit", "sci"]
     process = shell.begin(sys.executable, "-m", "conduit", "testam", *words)
     begun = 0
@@ -147,7 +148,7 @@ def test_ctrl_c_prints_the_rows_that_processes_have_measured_so_far(shell, numbe
 @pytest.mark.slow
 def test_ctrl_c_in_a_terminal_prints_the_rows_and_writes_both_files(shell):
     shell.file(TELLS_HOW_FAR, "sitecustomize.py")
-    shell.environment |= {"PYTHONPATH": str(shell.folder), "TERM": "xterm"}
+    shell.environment |= {"PYTHONPATH": python_path(shell.folder), "TERM": "xterm"}
     ours, terminal = os.openpty()
     words = ["--conduit", MPI, "--iterations", "200", "--json", "found.json", "--csv", "found.csv"]
     process = subprocess.Popen(
@@ -175,7 +176,7 @@ def test_ctrl_c_in_a_terminal_prints_the_rows_and_writes_both_files(shell):
 @pytest.mark.slow
 def test_ctrl_c_under_a_launcher_prints_the_rows_so_far(shell):
     shell.file(TELLS_HOW_FAR, "sitecustomize.py")
-    shell.environment["PYTHONPATH"] = str(shell.folder)
+    shell.environment["PYTHONPATH"] = python_path(shell.folder)
     words = ["--conduit", MPI, "--sections", "A", "--iterations", "20"]
     process = shell.launch(2, "-m", "conduit", "testsmall", *words)
     begun = 0
@@ -195,7 +196,7 @@ def test_ctrl_c_under_a_launcher_prints_the_rows_so_far(shell):
 @pytest.mark.slow
 def test_ctrl_c_before_the_first_row_says_where_the_ranks_were(shell):
     shell.file(TELLS_HOW_FAR, "sitecustomize.py")
-    shell.environment["PYTHONPATH"] = str(shell.folder)
+    shell.environment["PYTHONPATH"] = python_path(shell.folder)
     process = shell.begin(
         sys.executable, "-m", "conduit", "testam", "--conduit", MPI, "--sections", "A", "--iterations", 10**8
     )

@@ -7,6 +7,8 @@ import time
 
 import pytest
 
+from tests.python_path import python_path
+
 from .conftest import MPI, PATIENCE_S, processes_in
 
 pytestmark = pytest.mark.slow
@@ -48,7 +50,7 @@ IDLE = "async def main(ep):\n    await ep.attach()\n"
 @pytest.mark.parametrize("how", ["raises", "just ends", "is killed"])  # and "exits" under a benchmark
 def test_a_rank_that_ends_before_the_processes_have_found_one_another(shell, how):
     shell.file(LAME.format(how=how), "sitecustomize.py")
-    shell.environment["PYTHONPATH"] = str(shell.folder)
+    shell.environment["PYTHONPATH"] = python_path(shell.folder)
     done = shell.conduit("run", shell.file(IDLE), "--conduit", MPI, "--ranks", 3)
     fell = next(float(line.split()[-1]) for line in done.err.splitlines() if line.startswith("falls at"))
     assert done.ended - fell < SOON_S
@@ -67,7 +69,7 @@ def test_a_command_that_all_refuse_ends_by_itself(shell):
 
 def test_a_benchmark_ends_likewise(shell):
     shell.file(LAME.format(how="exits"), "sitecustomize.py")
-    shell.environment["PYTHONPATH"] = str(shell.folder)
+    shell.environment["PYTHONPATH"] = python_path(shell.folder)
     process = shell.begin(sys.executable, "-m", "conduit", "testbarrier", "--conduit", MPI, "--ranks", 2)
     done = shell.end(process)
     assert done.status not in (0, None)
@@ -142,7 +144,7 @@ if "PMI_RANK" not in os.environ:  # in the command itself
 @pytest.mark.parametrize(("name", "status"), [("SIGINT", 130), ("SIGTERM", 143)])
 def test_a_signal_that_comes_while_the_command_asks_after_its_launcher(shell, name, status):
     shell.file(PRESSED.replace("{name}", name), "sitecustomize.py")
-    shell.environment["PYTHONPATH"] = str(shell.folder)
+    shell.environment["PYTHONPATH"] = python_path(shell.folder)
     done = shell.conduit("run", shell.file(ENDLESS), "--conduit", MPI, "--ranks", 2)
     assert (shell.folder / "pressed").exists()
     assert done.status == status, done.err

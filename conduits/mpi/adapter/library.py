@@ -19,11 +19,14 @@ from conduits.mpi.engine.persistent import PersistentCalls
 from conduits.mpi.engine.plain import GROUP, HIDDEN, P2P, CompletedRequest
 from conduits.mpi.engine.schedule import Schedule, Steps
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
+from conduits.mpi.errors import ErrorClass, MpiError
 
 _LOGICAL = ("MPI_LAND", "MPI_LOR", "MPI_LXOR")
 _NUMBERS_ALONE = ("MPI_SUM", "MPI_PROD")
 _BEFORE = -1
 """Number of the communicators that there are before a program makes any; the ranks tell the two apart."""
+_TOO_MANY = "Too many communicators"
+"""What MPICH and its kin say where there is no room for another one."""
 _TRIES = 100
 """How often MPI is asked for a message, or for the end of a receive, before it is taken at its word."""
 
@@ -75,16 +78,27 @@ class Library:
     def next_context(self) -> int:
         """Begin to agree upon the number of a new communicator: return what this rank proposes; the highest wins.
 
-        `make` ends the agreement.
+        `agreed` ends the agreement.
         """
         return self._numbers.propose()
 
-    def make(self, group: tuple[int, ...], context: int, name: str) -> Making | None:
-        """Begin to make a communicator whose ranks have agreed upon its number; None where this rank is no member."""
+    def agreed(self, context: int) -> None:
+        """End an agreement, with the number that was taken."""
         self._numbers.agreed(context)
+
+    def make(self, group: tuple[int, ...], context: int, name: str) -> Steps:
+        """Make a communicator whose ranks have agreed upon its number; returns None where this rank is no member.
+
+        Raises:
+            MpiError: MPI has refused it.
+        """
         if self._everyone.Get_rank() not in group:
             return None
-        return Making(self, self._everyone, group, context, lambda comms: self._made(comms, group, context, name))
+        making: Any = Making(
+            self, self._everyone, group, context, name, lambda comms: self._made(comms, group, context, name)
+        )
+        yield [making]
+        return making.result()
 
     def schedule(self, steps: Steps, what: str = "") -> Schedule:
         """Begin a call that consists of many; it goes on in `progress`."""
@@ -120,8 +134,9 @@ class Library:
         return not self._schedules and not any(not each.receives and not each.over for each in list(self.under_way))
 
     def unsent(self) -> list[str]:
-        """Return the calls of which messages of this rank are still to be sent, in words."""
-        return [each.what for each in self.under_way if not each.receives]
+        """Return the calls of which messages of this rank are still to be sent, or which it takes part in, in words."""
+        parts = dict.fromkeys(f"its part in {each.what}" for each in self._schedules)
+        return [*parts, *(each.what for each in self.under_way if not each.receives)]
 
     def unreceived(self) -> list[str]:
         """Return, in words, the messages that MPI has for this rank and that nobody has received; takes them out.
@@ -162,8 +177,11 @@ class Making:
         everyone: the communicator that its group is a part of.
         group: its ranks.
         context: its number, which tells it apart from those that are made at the same time.
+        name: of the communicator.
         made: makes the result.
     """
+
+    error = None  # `result` raises it
 
     def __init__(
         self,
@@ -171,9 +189,11 @@ class Making:
         everyone: Any,
         group: Sequence[int],
         context: int,
+        name: str,
         made: Callable[[list[Any]], AdapterComm],
     ) -> None:
         self._library = library
+        self._name = name
         self._made = made
         self._comms: list[Any] = []
         self._error: Any = None
@@ -194,7 +214,10 @@ class Making:
         """
         self._thread.join()
         if self._error is not None:
-            raise own_error(self._library.mpi, self._error, "a new communicator")
+            error = own_error(self._library.mpi, self._error, self._name)
+            if _TOO_MANY in str(error):
+                error = MpiError(error.Get_error_class(), f"{error}; Free gives those back that are needed no longer")
+            raise error
         return self._made(self._comms)
 
     def _run(self) -> None:
@@ -204,6 +227,8 @@ class Making:
                 self._comms.append(everyone.Create_group(group, context + number))
         except self._library.mpi.Exception as error:
             self._error = error
+            for comm in self._comms:
+                comm.Free()
         finally:
             group.Free()
 
@@ -222,7 +247,7 @@ class AdapterComm(PersistentCalls):
         group, context, name: as given.
     """
 
-    __slots__ = ("_comms", "_library", "_mpi", "_own", "_rank", "context", "group", "name")
+    __slots__ = ("_comms", "_library", "_mpi", "_rank", "context", "group", "name")
 
     HIDDEN = HIDDEN
     GROUP = GROUP
@@ -231,8 +256,7 @@ class AdapterComm(PersistentCalls):
         self._library = library
         self._mpi = library.mpi
         self._comms = list(comms)
-        self._own = self._comms[P2P]
-        self._rank: int = self._own.Get_rank()
+        self._rank: int = self._comms[P2P].Get_rank()
         self.group = group
         self.context = context
         self.name = name
@@ -294,7 +318,7 @@ class AdapterComm(PersistentCalls):
         mpi = self._mpi
         source, tag = self._wanted(source, tag)
         try:
-            request = self._comms[hidden].Irecv([buf, mpi.BYTE], source, tag)
+            request = self._comm(hidden, "Irecv").Irecv([buf, mpi.BYTE], source, tag)
         except mpi.Exception as error:
             raise own_error(mpi, error, f"Irecv from {source}, tag {tag}, on {self.name}") from None
         self._library.receives += 1
@@ -308,12 +332,15 @@ class AdapterComm(PersistentCalls):
 
     def Improbe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> ExtractedMessage | None:
         """Take out the message that such a receive would get; None while there is none."""
-        message = self._own.Improbe(*self._wanted(source, tag), self._library.status)
+        comm = self._comm(P2P, "Improbe")
+        message = comm.Improbe(*self._wanted(source, tag), self._library.status)
         return None if message is None else ExtractedMessage(self._library, message)
 
     def has(self, source: int, tag: int) -> bool:
         """Return whether a probe would find anything."""
-        found: bool = source == PROC_NULL or self._own.Iprobe(*self._wanted(source, tag), self._library.status)
+        if source == PROC_NULL:
+            return True
+        found: bool = self._comm(P2P, "Iprobe").Iprobe(*self._wanted(source, tag), self._library.status)
         return found
 
     def unasked(self) -> list[int]:
@@ -346,7 +373,7 @@ class AdapterComm(PersistentCalls):
         """
         given = [self._buffer(each) for each in args]
         try:
-            request = getattr(self._comms[HIDDEN], call)(*given)
+            request = getattr(self._comm(HIDDEN, call), call)(*given)
         except self._mpi.Exception as error:
             raise own_error(self._mpi, error, f"{call} on {self.name}") from None
         self._library.collectives += 1
@@ -370,12 +397,26 @@ class AdapterComm(PersistentCalls):
 
     # -- inside ----------------------------------------------------------------------------------------
 
+    def _comm(self, purpose: int, call: str) -> Any:
+        """Return mpi4py's communicator for a purpose.
+
+        Raises:
+            MpiError: it was given back: another task has freed the communicator while a call was under way.
+        """
+        if not self._comms:
+            raise MpiError(
+                ErrorClass.ERR_COMM,
+                f"{call}: {self.name} was freed while this call was under way; free a communicator when all its calls "
+                "have returned",
+            )
+        return self._comms[purpose]
+
     def _send(self, call: str, buf: Any, dest: int, tag: int, hidden: int = P2P) -> Begun | CompletedRequest:
         if dest == PROC_NULL:
             return CompletedRequest()
         mpi = self._mpi
         try:
-            request = getattr(self._comms[hidden], call)([buf, mpi.BYTE], dest, tag)
+            request = getattr(self._comm(hidden, call), call)([buf, mpi.BYTE], dest, tag)
         except mpi.Exception as error:
             raise own_error(mpi, error, f"{call} to {dest}, tag {tag}, on {self.name}") from None
         self._library.sends += 1

@@ -64,15 +64,6 @@ class RealProcess(Process):
         self.library.progress()
         self._count()
 
-    async def make(self, group: tuple[int, ...], context: int, name: str) -> Any:
-        """Make a communicator whose ranks have agreed upon its number."""
-        making = self.library.make(group, context, name)
-        if making is None:
-            return None
-        others = [each for each in group if each != self.rank]
-        await self.wait(lambda: making.over, f"MPI to make {name}", others)
-        return making.result()
-
     async def finish(self) -> None:
         """Wait until all that this rank has begun is away.  Its main is over."""
         if not self.library.quiet():

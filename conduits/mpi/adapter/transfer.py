@@ -29,7 +29,10 @@ def own_error(mpi: Any, error: Any, what: str) -> MpiError:
     """Return an error of mpi4py's as one of the awaited names; other libraries number the classes in their own way."""
     number = error.Get_error_class()
     known = next((each for each in _CLASSES if getattr(mpi, each.name) == number), ErrorClass.ERR_OTHER)
-    text = error.Get_error_string().partition("\n")[0].removesuffix(", error stack:")
+    first, *stack = error.Get_error_string().splitlines()
+    text = first.removesuffix(", error stack:")
+    if known == ErrorClass.ERR_OTHER and stack:  # which the innermost call alone explains
+        text = stack[-1].partition(": ")[2] or text
     return MpiError(known, f"{what}: {text}")
 
 

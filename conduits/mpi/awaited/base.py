@@ -59,9 +59,10 @@ class NullComm:
     Args:
         why: it is null, in words.
         freed: the communicator that was here before; None: none was.
+        at: where it was freed, file and line; empty where none was.
 
     Attributes:
-        freed: as given; what was begun in it goes on.
+        freed, at: as given; what was begun in it goes on.
         group, name, context: of none.
     """
 
@@ -69,9 +70,10 @@ class NullComm:
     name: ClassVar = "MPI_COMM_NULL"
     context: ClassVar = -1
 
-    def __init__(self, why: str, freed: Any = None) -> None:
+    def __init__(self, why: str, freed: Any = None, at: str = "") -> None:
         self._why = why
         self.freed = freed
+        self.at = at
 
     def __getattr__(self, name: str) -> NoReturn:
         """Refuse a call that was made before the communicator was freed, and begins only now."""

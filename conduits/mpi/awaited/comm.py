@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from struct import Struct
-from typing import Any
+from typing import Any, TypeAlias
 
 from conduit import BadRequest, checked_call
 from conduit.words import is_a
@@ -13,11 +13,12 @@ from conduits.mpi.awaited.base import NullComm
 from conduits.mpi.awaited.buffers import span, whole
 from conduits.mpi.awaited.collective import Beginning, Collective
 from conduits.mpi.awaited.group import Group
+from conduits.mpi.awaited.peers import ranks_in_words
 from conduits.mpi.awaited.point_to_point import PointToPoint
 from conduits.mpi.awaited.process import RequestPlace, current
 from conduits.mpi.awaited.same_calls import Given
 from conduits.mpi.awaited.status import UNDEFINED
-from conduits.mpi.collectives.channel import CollectiveChannel, all_gather_bytes
+from conduits.mpi.collectives.channel import CollectiveChannel, Steps, all_gather_bytes
 from conduits.mpi.errors import ErrorClass, MpiError
 
 COMM_TYPE_SHARED = 1
@@ -26,6 +27,7 @@ _CONTEXT = Struct("<Q")
 _FAR = 1 << 62
 """Bound of colors and keys."""
 _MADE_AT = " (made at "
+_Chosen: TypeAlias = Callable[[Sequence[tuple[int, ...]]], Sequence[int]]
 
 
 def _splitting(self: Comm, color: int = 0, key: int = 0) -> tuple[Any, ...]:
@@ -108,12 +110,12 @@ class Comm(PointToPoint, Collective):
     @checked_call(_duplicating)
     async def Dup(self, info: Any = None) -> Comm:
         """Return another one of the same processes; collective."""
-        return await self._made("Dup", self.plain.group, self._named("a duplicate"))
+        return await self._made("Dup", _all_of(self.plain.group), "a duplicate")
 
     @checked_call(_alone("Clone"))
     async def Clone(self) -> Comm:
         """As `Dup`."""
-        return await self._made("Clone", self.plain.group, self._named("a duplicate"))
+        return await self._made("Clone", _all_of(self.plain.group), "a duplicate")
 
     @checked_call(_splitting)
     async def Split(self, color: int = 0, key: int = 0) -> Comm:
@@ -121,21 +123,20 @@ class Comm(PointToPoint, Collective):
 
         With color UNDEFINED the null communicator.
         """
-        return await self._split("Split", color, key)
+        return await self._split("Split", color, key, f"the part of color {color}")
 
     @checked_call(_splitting_type)
     async def Split_type(self, split_type: int, key: int = 0, info: Any = None) -> Comm:
         """Return one of those that share this rank's host (COMM_TYPE_SHARED); collective."""
         process = self._running()
-        color = UNDEFINED if split_type == UNDEFINED else process.hosts[process.rank]
-        return await self._split("Split_type", color, key)
+        host = process.hosts[process.rank]
+        color = UNDEFINED if split_type == UNDEFINED else host
+        return await self._split("Split_type", color, key, f"the part on host {host}")
 
     @checked_call(_creating)
     async def Create(self, group: Group) -> Comm:
         """Return one of a group; collective over all of this one, those outside get the null communicator."""
-        members = group.members
-        made = await self._made("Create", members, self._named("a part"))
-        return made if self._running().rank in members else COMM_NULL
+        return await self._made("Create", _all_of(group.members), _part(group.members))
 
     @checked_call(_creating_group)
     async def Create_group(self, group: Group, tag: int = 0) -> Comm:
@@ -149,19 +150,18 @@ class Comm(PointToPoint, Collective):
             return COMM_NULL
         members = [plain.group.index(each) for each in group.members]
         hosts = [process.hosts[each] for each in group.members]
-        first = process.library.next_context()
+        chosen, name = _all_of(group.members), self._named(_part(group.members))
 
-        def agree() -> Any:
+        def begin() -> Any:
             channel = CollectiveChannel(plain, plain.GROUP, tag, hosts, process, members)
-            return process.library.schedule(all_gather_bytes(channel, _CONTEXT.pack(first)), "Create_group")
+            return process.library.schedule(_making(process.library, channel, chosen, name), "Create_group")
 
         try:
-            given = await self._all(agree, "Create_group", group.members)
+            made = await self._all(begin, "Create_group", group.members)
         except BaseException as error:  # which leaves this communicator as it is
             self._failed(RequestPlace.here("Create_group"), error)
             raise
-        context = max(_CONTEXT.unpack(each)[0] for each in given)
-        return await self._of(group.members, context, self._named("a part"))
+        return self._handle(made)
 
     @checked_call(_alone("Free"))
     async def Free(self) -> None:
@@ -171,7 +171,8 @@ class Comm(PointToPoint, Collective):
             raise MpiError(ErrorClass.ERR_COMM, f"Comm.Free: {plain.name} cannot be freed")
         await self._running().call(plain.Free)
         place = RequestPlace.here("Free")
-        self.plain = NullComm(f", {plain.name}, was freed at {place.file}:{place.line}", plain)
+        at = f"{place.file}:{place.line}"
+        self.plain = NullComm(f", {plain.name}, was freed at {at}", plain, at)
 
     # -- inside ------------------------------------------------------------------------------------------
 
@@ -180,39 +181,76 @@ class Comm(PointToPoint, Collective):
         place = RequestPlace.here("")
         return f"{kind} of {self._known().name.partition(_MADE_AT)[0]}{_MADE_AT}{place.file}:{place.line})"
 
-    async def _agreed(self, call: str, color: int, key: int) -> list[tuple[int, int, int]]:
-        """Return color, key and lowest unused context of every rank."""
-        first = self._running().library.next_context()
-        entry = _ENTRY.pack(color, key, first)
-        found: list[tuple[int, int, int]] = [
-            _ENTRY.unpack(each)
-            for each in await self._run(
-                call, Beginning(lambda channel: all_gather_bytes(channel, entry), Given(len(entry)))
+    async def _made(self, call: str, chosen: _Chosen, kind: str, color: int = 0, key: int = 0) -> Comm:
+        """Return a communicator that all processes of this one make together."""
+        library, name = self._running().library, self._named(kind)
+        return self._handle(
+            await self._run(
+                call,
+                Beginning(lambda channel: _making(library, channel, chosen, name, color, key), Given(_ENTRY.size)),
             )
-        ]
-        return found
+        )
 
-    async def _made(self, call: str, group: Sequence[int], name: str) -> Comm:
-        given = await self._agreed(call, 0, 0)
-        return await self._of(group, max(context for _, _, context in given), name)
-
-    async def _split(self, call: str, color: int, key: int) -> Comm:
-        given = await self._agreed(call, color, key)
-        context = max(context for _, _, context in given)
-        chosen = sorted((their_key, rank) for rank, (its, their_key, _) in enumerate(given) if its == color)
+    async def _split(self, call: str, color: int, key: int, kind: str) -> Comm:
         world = self.plain.group
-        made = await self._of([world[rank] for _, rank in chosen], context, self._named("a part"))
-        return COMM_NULL if color == UNDEFINED else made
 
-    async def _of(self, group: Sequence[int], context: int, name: str) -> Comm:
-        """Return the communicator of a group with a context that all have agreed upon."""
-        process = self._running()
-        plain = await process.make(tuple(group), context, name)
-        return COMM_NULL if plain is None else self._like(plain)
+        def chosen(told: Sequence[tuple[int, ...]]) -> list[int]:
+            if color == UNDEFINED:
+                return []
+            order = sorted((their_key, rank) for rank, (its, their_key) in enumerate(told) if its == color)
+            return [world[rank] for _, rank in order]
+
+        return await self._made(call, chosen, kind, color, key)
+
+    def _handle(self, made: Any) -> Comm:
+        """Return the handle of what `_making` has made."""
+        if isinstance(made, MpiError):
+            raise made
+        return COMM_NULL if made is None else self._like(made)
 
     def _like(self, plain: Any) -> Comm:
         """Return this rank's handle of a new communicator, of the kind that this one is."""
         return Comm(self.process, plain)
+
+
+def _all_of(group: Sequence[int]) -> _Chosen:
+    """Return what chooses these ranks of the job, whatever they have told one another."""
+    return lambda told: group
+
+
+def _making(library: Any, channel: CollectiveChannel, chosen: _Chosen, name: str, *mine: int) -> Steps:
+    """Make a communicator: agree upon its context, and tell each other a color and a key where they are given.
+
+    It goes on to its end where its caller was cancelled: real MPI lets the others wait for this rank's part in it.
+
+    Args:
+        library: the rank's.
+        channel: of those who agree.
+        chosen: the ranks of the job that are in it with this one, of what each has told.
+        name: of the communicator.
+        mine: color and key; none where nobody has any.
+
+    Returns:
+        the plain communicator, None where this rank is in none; the error where MPI makes none, which leaves the one
+        that it is made of as it is.
+    """
+    form = _ENTRY if mine else _CONTEXT
+    taken = first = library.next_context()
+    try:
+        came = yield from all_gather_bytes(channel, form.pack(*mine, first))
+        told = [form.unpack(each) for each in came]
+        taken = max(context for *_, context in told)
+    finally:
+        library.agreed(taken)  # where it has failed, this rank's proposal: another may have taken it
+    try:
+        return (yield from library.make(tuple(chosen([tuple(given) for *given, _ in told])), taken, name))
+    except MpiError as error:
+        return error
+
+
+def _part(members: Sequence[int]) -> str:
+    """Return in words what part of a communicator these ranks of the job are."""
+    return f"the part of {ranks_in_words(members)}" if members else "a part of no rank"
 
 
 COMM_NULL = Comm()

@@ -80,6 +80,7 @@ OF_GROUPS: Mapping[str, str] = {
 
 OF_OPERATORS: Mapping[str, str] = {
     "Reduce_local": "it is not here; combine the arrays by numpy",
+    "()": "it cannot be called here; give it to a reduction, `op=...`, and combine values by Python or numpy",
     **{
         name: f"write `MPI.{name}`"
         for name in ("MAX", "MIN", "SUM", "PROD", "LAND", "BAND", "LOR", "BOR", "LXOR", "BXOR", "MAXLOC", "MINLOC")

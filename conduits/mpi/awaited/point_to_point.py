@@ -420,6 +420,4 @@ class PointToPoint(CommBase):
     def _persistent(
         self, made: Any, what: str, peer: int, *, receives: bool = False, note: Callable[[], object] | None = None
     ) -> Prequest:
-        request = Prequest.begun(self._running(), made, what, self.ranks_of(peer), receives=receives, note=note)
-        assert isinstance(request, Prequest)
-        return request
+        return Prequest.of(self, self._running(), made, what, self.ranks_of(peer), receives=receives, note=note)

@@ -288,10 +288,6 @@ class Process(ABC):
     async def poll(self) -> None:
         """Poll once."""
 
-    async def make(self, group: tuple[int, ...], context: int, name: str) -> Any:
-        """Return a plain communicator whose ranks have agreed upon its contexts; None where this rank is no member."""
-        return self.library.make(group, context, name)
-
     def go_alone(self, warn: Callable[[str], None]) -> None:  # noqa: B027  not all have anything to note
         """The program is one of MPI alone, without Active Messages.
 

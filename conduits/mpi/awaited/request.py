@@ -12,9 +12,10 @@ import trio
 from conduit import BadRequest, checked_call
 from conduit.words import is_a, plain
 from conduits.mpi.awaited import not_here
+from conduits.mpi.awaited.base import NullComm
 from conduits.mpi.awaited.buffers import Span, span
 from conduits.mpi.awaited.open_requests import OpenRequest, OpenRequests
-from conduits.mpi.awaited.process import Process, RequestPlace, current
+from conduits.mpi.awaited.process import Process, RequestPlace, TransferComm, current
 from conduits.mpi.awaited.status import UNDEFINED, Status, check_status, error_class
 from conduits.mpi.engine.plain import CompletedRequest
 from conduits.mpi.errors import ErrorClass, MpiError
@@ -305,16 +306,35 @@ class Request:
 
 
 class Prequest(Request):
-    """A request that can be begun again and again; waited for, it is inactive, and not null."""
+    """A request that can be begun again and again; waited for, it is inactive, and not null.
 
-    __slots__ = ()
+    Args:
+        request: one to be the same as; None: the null handle.
+    """
+
+    __slots__ = ("_comm",)
+
+    def __init__(self, request: Request | None = None) -> None:
+        super().__init__(request)
+        self._comm: TransferComm | None = getattr(request, "_comm", None)
+
+    @classmethod
+    def of(
+        cls, comm: TransferComm, process: Process, plain: Any, what: str, ranks: Iterable[int], *, receives: bool,
+        note: Callable[[], object] | None,
+    ) -> Prequest:  # fmt: skip
+        """Return the handle of what can be begun on a communicator; the other arguments are those of `begun`."""
+        made = cls.begun(process, plain, what, ranks, receives=receives, note=note)
+        assert isinstance(made, Prequest)
+        made._comm = comm
+        return made
 
     @checked_call
     async def Start(self) -> None:
         """Begin it.
 
         Raises:
-            MpiError: it was started, and not waited for.
+            MpiError: it was started, and not waited for; or its communicator was freed.
         """
         self._active("Start")
         await self._of().call(self._start, "Start")
@@ -325,7 +345,8 @@ class Prequest(Request):
         """Begin all, in order.
 
         Raises:
-            MpiError: one is null, not persistent, there twice, or was started and not waited for; none is begun then.
+            MpiError: one is null, not persistent, there twice, was started and not waited for, or has a communicator
+                that was freed; none is begun then.
         """
         places: dict[int, int] = {}
         for number, each in enumerate(requests):
@@ -342,7 +363,7 @@ class Prequest(Request):
                     ErrorClass.ERR_REQUEST,
                     f"Request.Startall: requests[{number}] is requests[{earlier}] once more; give each request once",
                 )
-            each._is_inactive("Startall")
+            each._can_begin("Startall")
 
         def start() -> None:
             for each in requests:
@@ -351,12 +372,19 @@ class Prequest(Request):
         if requests:
             await requests[0]._of().call(start)
 
-    def _is_inactive(self, call: str) -> None:
+    def _can_begin(self, call: str) -> None:
         if self._plain.begun:
             raise MpiError(ErrorClass.ERR_REQUEST, f"Request.{call}: this request is active{self._where()}")
+        comm = None if self._comm is None else self._comm.plain
+        if isinstance(comm, NullComm):
+            raise MpiError(
+                ErrorClass.ERR_COMM,
+                f"Request.{call}: the communicator of this request, {self._what.removeprefix('MPI ')}, was freed at "
+                f"{comm.at}; free a communicator when its persistent requests are to be started no more",
+            )
 
     def _start(self, call: str) -> None:
-        self._is_inactive(call)
+        self._can_begin(call)
         self._plain.Start()
         Request._expect(self)
         if self._note is not None:

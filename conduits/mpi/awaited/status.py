@@ -67,6 +67,8 @@ class Status:
         self.count = getattr(plain, "nbytes", 0)
         self.cancelled = getattr(plain, "cancelled", False)
         self.error = error_class(getattr(plain, "error", None))
+        if self.error == ErrorClass.ERR_TRUNCATE:  # what was received counts, as on real MPI, not what was sent
+            self.count = min(self.count, getattr(plain, "room", self.count))
 
     def Get_source(self) -> int:
         """Return the sender's rank in the communicator."""

@@ -122,13 +122,17 @@ class EngineLibrary:
     def next_context(self) -> int:
         """Begin to agree upon a new communicator's contexts: return what this rank proposes as the first of them.
 
-        The highest of all ranks' wins; `make` ends the agreement.
+        The highest of all ranks' wins; `agreed` ends the agreement.
         """
         return self.numbers.propose()
 
-    def make(self, group: tuple[int, ...], context: int, name: str) -> EngineComm | None:
-        """Return a communicator whose ranks have agreed upon its contexts; None where this rank is no member."""
+    def agreed(self, context: int) -> None:
+        """End an agreement, with the number that was taken."""
         self.numbers.agreed(context)
+
+    def make(self, group: tuple[int, ...], context: int, name: str) -> Steps:
+        """Return a communicator whose ranks have agreed upon its contexts; None where this rank is no member."""
+        yield from ()  # on real MPI it takes steps
         if self.engine.rank not in group:
             return None
         return EngineComm(self, group, group.index(self.engine.rank), context, name)

@@ -8,6 +8,7 @@ import trio
 
 import conduit
 from conduits.mpi import MPI
+from conduits.mpi.engine.contexts import OWN
 
 LIBRARIES = ("scampi", "sunmpi", "start")
 
@@ -279,3 +280,40 @@ def test_the_status_of_a_collective_that_has_failed_has_its_error(call):
 def test_an_operator_may_raise_an_error_of_mpi_by_its_class_alone(given, text):
     error = MPI.Exception(*given)
     assert (error.Get_error_class(), str(error)) == ((given or (MPI.SUCCESS,))[0], text)
+
+
+@pytest.mark.parametrize("call", ["Dup", "Split", "Create_group"])
+def test_the_agreement_of_a_cancelled_call_ends_with_its_messages(call):
+    async def main(comm):
+        given = [comm.Get_group()] if call == "Create_group" else []
+        other = await comm.Dup()
+        if comm.rank == 1:
+            await trio.sleep(2e-3)
+        with trio.move_on_after(1e-3):
+            await getattr(other, call)(*given)
+        library = comm.process.library
+        under_way = library.next_context()
+        library.agreed(under_way)
+        await comm.Barrier()
+        await trio.sleep(1e-3)
+        return under_way >= OWN, library.next_context() < OWN
+
+    # While the agreement is under way rank 0 proposes numbers of its own; rank 1 has made its call in time.
+    assert MPI.run(main, library="scampi", ranks=2).values == [(True, True), (False, True)]
+
+
+def test_parts_made_by_one_call_have_names_of_their_own():
+    async def main(comm):
+        world = comm.Get_group()
+        mine = comm.rank // 2 * 2
+        made = [
+            await comm.Split(comm.rank % 2),
+            await comm.Create(world.Incl([mine, mine + 1])),
+            await comm.Create_group(world.Incl([mine, mine + 1])),
+            await comm.Split_type(MPI.COMM_TYPE_SHARED),
+        ]
+        return [each.name.partition(" of MPI_COMM_WORLD (made at ")[0] for each in made]
+
+    names = MPI.run(main, library="scampi", ranks=4, ranks_per_host=2).values
+    assert names[0] == ["the part of color 0", *["the part of ranks 0, 1"] * 2, "the part on host 0"]
+    assert names[3] == ["the part of color 1", *["the part of ranks 2, 3"] * 2, "the part on host 1"]

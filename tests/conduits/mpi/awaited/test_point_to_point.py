@@ -184,7 +184,8 @@ def test_a_message_that_is_too_long_is_an_error_of_its_receive_alone(library, si
         short, status = np.zeros(60, np.uint8), MPI.Status()
         with pytest.raises(MPI.Exception, match=f"message of {size} bytes from rank 0, tag 4.* has 50") as caught:
             await comm.Recv(short[:50], 0, 4, status)
-        assert caught.value.Get_error_class() == MPI.ERR_TRUNCATE
+        assert caught.value.Get_error_class() == status.Get_error() == MPI.ERR_TRUNCATE
+        assert status.Get_count() == 50
         assert (short[:50] == text(1, 50)).all()
         assert not short[50:].any()
         whole = np.zeros(size, np.uint8)
@@ -797,6 +798,29 @@ def test_a_persistent_request_that_is_under_way_is_not_begun(library):
         await request.Wait()
 
     two(main, library)
+
+
+def test_a_persistent_request_of_a_freed_communicator_is_not_begun_again(library):
+    async def main(comm):
+        other = await comm.Dup()
+        got = bytearray(1)
+        requests = [other.Recv_init(got, 0, 3), other.Send_init(b"x", 0, 3)]
+        await MPI.Prequest.Startall(requests)
+        await other.Free()
+        await MPI.Request.Waitall(requests)  # what was begun goes on
+        made = r"a duplicate of MPI_COMM_WORLD \(made at .*:\d+\)"
+        whose = rf"the communicator of this request, {{}}, on {made}, was freed at"
+        for start, call, what in (
+            (requests[1].Start, "Start", "Send_init to rank 0, tag 3"),
+            (MPI.Prequest(requests[1]).Start, "Start", "Send_init to rank 0, tag 3"),
+            (lambda: MPI.Prequest.Startall(requests), "Startall", "Recv_init from rank 0, tag 3"),
+        ):
+            with pytest.raises(MPI.Exception, match=rf"^Request\.{call}: {whose.format(what)} .*:\d+; free") as error:
+                await start()
+            assert error.value.Get_error_class() == MPI.ERR_COMM
+        return bytes(got), [await request.Test() for request in requests]
+
+    assert MPI.run(main, library=library, ranks=1).values == [(b"x", [True, True])]
 
 
 def test_what_is_not_persistent_is_not_started(library):
