@@ -94,8 +94,7 @@ def check_main(front: str, name: str, what: str, main: Any, args: tuple[Any, ...
     except TypeError as error:
         raise conduit.BadRequest(
             f"{front}.run: main={shown(main)} cannot be called with a {what} and {many(len(args), 'argument')}: "
-            f"{error}; "
-            + (to_be_given(main, args, f"{front}.run") or write + to_be_named(args, f"{what.lower()}s"))
+            f"{error}; " + (to_be_given(main, args, f"{front}.run") or write + to_be_named(args, f"{what.lower()}s"))
         ) from None
     except ValueError:
         pass  # some of those that are built in do not tell
