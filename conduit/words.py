@@ -196,6 +196,22 @@ def to_be_named(args: Sequence[object], ranks: str, network: str = "") -> str:
     return f"; what run takes itself is given by name: {network}{ranks}={number}"
 
 
+def to_be_given(main: Callable[..., object], args: Sequence[object], call: str) -> str:
+    """Return how main is given what it lacks, "" where it has all that it takes by place.
+
+    Args:
+        main: the program, whose first argument `run` gives it.
+        args: those after main.
+        call: what `run` is called as.
+    """
+    taken = inspect.signature(main, follow_wrapped=False).parameters.values()
+    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    needed = [each.name for each in taken if each.kind in by_place and each.default is each.empty][1:]
+    if len(args) >= len(needed):
+        return ""
+    return f"pass what it takes after it: {call}({', '.join((getattr(main, '__name__', 'main'), *needed))}, ...)"
+
+
 def other_head(function: Callable[..., object], count: int) -> str:
     """Return what a function takes where that is not so many arguments, "" where it is or cannot be known."""
     try:

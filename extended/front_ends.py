@@ -9,7 +9,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import conduit
-from conduit.words import closest, in_spec, is_a, many, not_async, to_be_named
+from conduit.words import closest, in_spec, is_a, many, not_async, to_be_given, to_be_named
 from extended import calls, checks
 from extended.collectives import signature
 
@@ -94,7 +94,7 @@ def check_main(front: str, name: str, what: str, main: Any, args: tuple[Any, ...
     except TypeError as error:
         raise conduit.BadRequest(
             f"{front}.run: main={shown(main)} cannot be called with a {what} and {many(len(args), 'argument')}: "
-            f"{error}; {write}" + to_be_named(args, f"{what.lower()}s")
+            f"{error}; " + (to_be_given(main, args, f"{front}.run") or write + to_be_named(args, f"{what.lower()}s"))
         ) from None
     except ValueError:
         pass  # some of those that are built in do not tell

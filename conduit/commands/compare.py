@@ -36,7 +36,7 @@ from conduit.seeing.comparison import (
     ratio_pictures,
     results_of,
 )
-from conduit.seeing.comparison.differences import only_in_one, unknown_in
+from conduit.seeing.comparison.differences import called_otherwise, only_in_one, unknown_in
 from conduit.seeing.comparison.pages import most_changed, summary
 from conduit.seeing.comparison.results import cut_short, from_json, results_of_files
 from conduit.seeing.pictures import Picture, check_drawing, draw
@@ -392,7 +392,8 @@ def _differ(files: tuple[Path, Path], out: Path | None) -> int:
         if len(shown) < sum(each.before != each.after for each in found):
             print_text(console, f"Above are the {len(shown)} that differ most; --out FOLDER writes a page with all.")
     print_text(console, summary(found, alone, unknown))
-    missing = " ".join(filter(None, (only_in_one(first, second), cut_short([*first, *second]))))
+    said = (called_otherwise(first, second), only_in_one(first, second), cut_short([*first, *second]))
+    missing = " ".join(filter(None, said))
     if missing:
         print_text(console, missing)
     if out is not None:

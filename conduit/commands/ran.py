@@ -1,7 +1,9 @@
 """What a program has come to on a conduit, as `conduit run` prints and writes it."""
 
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import attrs
 from rich.console import Console
@@ -10,7 +12,9 @@ from rich.table import Table
 from conduit.benchmarks.console import make_console, print_table, widths
 from conduit.benchmarks.files import package_version
 from conduit.commands.tables import grid, print_specs
+from conduit.errors import ConduitError
 from conduit.launch import terminal
+from conduit.launch.registry import Spec
 
 _COLUMNS = 8
 """Of ranks, that a table has at most."""
@@ -29,6 +33,7 @@ class Ran:
     seed: int
     segment: int
     ranks: int
+    ranks_per_host: int | None
     seconds: float
     digest: str | None
     statistics: list[dict[str, int]]
@@ -45,12 +50,22 @@ class Ran:
             "ranks": self.ranks,
             "seed": self.seed,
             "segment": self.segment,
+            "ranks_per_host": self.ranks_per_host,
             "clock": "virtual" if self.simulated else "wall",
             "seconds": self.seconds,
             "digest": self.digest,
             "statistics": self.statistics,
             "warnings": self.warnings,
         }
+
+
+def per_host(spec: Spec, ranks: int, asked: int | None) -> int | None:
+    """Return how many ranks share a host: as asked, else as a simulated network has it; None where neither says."""
+    if asked is not None or not spec.simulated:
+        return asked
+    with suppress(ConduitError):  # what has too many ranks has failed of that
+        return max(Counter(spec.placement(ranks, None)).values())
+    return None
 
 
 def print_end(ran: Ran, *, stats: bool) -> None:

@@ -36,7 +36,7 @@ from conduit.commands.failure import failure
 from conduit.commands.failures import Failures, KeptReport, ProgramFailed
 from conduit.commands.program import NotAProgram, ProgramFile
 from conduit.commands.progress import shown
-from conduit.commands.ran import Ran, print_end, print_times
+from conduit.commands.ran import Ran, per_host, print_end, print_times
 from conduit.commands.reported import Reported, report_files
 from conduit.contract import RankKind
 from conduit.core.calls import quiet_python
@@ -386,15 +386,17 @@ def _failed(
     file: ProgramFile, spec: Spec, args: tuple[str, ...], settings: Mapping[str, Any], error: str
 ) -> dict[str, object]:
     """Return what `--json` writes for a conduit on which the program has not come to its end."""
+    ranks = _ranks(file, spec, settings["ranks"])
     return {
         "program": str(file.path),
         "arguments": list(args),
         "version": package_version(),
         "conduit": spec.text,
         "options": spec.in_effect,
-        "ranks": _ranks(file, spec, settings["ranks"]),
+        "ranks": ranks,
         "seed": settings["seed"],
         "segment": settings["segment"],
+        "ranks_per_host": per_host(spec, ranks, settings["ranks_per_host"]),
         "error": error,
     }
 
@@ -410,6 +412,7 @@ def _ran(file: ProgramFile, spec: Spec, args: tuple[str, ...], settings: Mapping
         seed=settings["seed"],
         segment=settings["segment"],
         ranks=result.ranks,
+        ranks_per_host=per_host(spec, result.ranks, settings["ranks_per_host"]),
         seconds=result.seconds,
         digest=getattr(result, "digest", None),
         statistics=[dict(counts) for counts in result.statistics],

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from types import CodeType
 from typing import Any
 
+from conduit.errors import ConduitError
+
 SHOWN = 60
 """Characters of a call that a message has room for; a longer one is shown without its arguments."""
 
@@ -19,6 +21,7 @@ _NO_NAMES = ("PUSH_NULL", "PRECALL", "KW_NAMES", "CACHE", "NOP", "RESUME")
 _CELL = re.compile(r"<ipython-input-(\d+)-\w+>")
 _OF_NOTEBOOK = "ipykernel_"
 """In the names of files that notebooks give their cells; there are no such files."""
+_LINE_OF_CELL = re.compile(rf"(<ipython-input-\d+-\w+>|\S*{_OF_NOTEBOOK}\d+[/\\]\d+\.py):(\d+)")
 
 
 def place(code: CodeType, lasti: int) -> str:
@@ -31,6 +34,19 @@ def at(file: str, number: int) -> str:
     cell = _CELL.fullmatch(file)
     name = f"Cell In[{cell[1]}]" if cell else _of_notebook(file) if _OF_NOTEBOOK in file else ""
     return f"{name}, line {number}" if name else f"{file}:{number}"
+
+
+def of_cells(text: str) -> str:
+    """Return a text in which lines of IPython's cells, FILE:LINE, are named as `at` names them."""
+    return _LINE_OF_CELL.sub(lambda found: at(found[1], int(found[2])), text)
+
+
+def name_cells(error: BaseException) -> None:
+    """Name lines of IPython's cells as `at` does, in the notes of an error and in the text of one of this package."""
+    if isinstance(error, ConduitError) and error.args and isinstance(error.args[0], str):
+        error.args = (of_cells(error.args[0]), *error.args[1:])
+    if notes := getattr(error, "__notes__", None):
+        notes[:] = map(of_cells, notes)
 
 
 def _of_notebook(file: str) -> str:

@@ -10,7 +10,7 @@ from conduit.contract import World
 from conduit.contract.world import End
 from conduit.core.calls import held_unawaited, kept_anywhere
 from conduit.core.steps import steps_of
-from conduit.core.written import place
+from conduit.core.written import at, place
 from conduit.errors import ConduitError, HandlerError
 from conduit.launch.hints import handed_on, hint
 from conduit.launch.life import Rank, exit_in
@@ -171,7 +171,7 @@ def _handed_on(error: BaseException, forgotten: str) -> bool:
     if lines is None:
         return False
     return any(
-        f" at {step.tb_frame.f_code.co_filename}:{line} was called" in forgotten
+        f" at {at(step.tb_frame.f_code.co_filename, line)} was called" in forgotten
         for step in steps_of(error)
         for line in lines
     )

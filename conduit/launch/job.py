@@ -15,6 +15,7 @@ from conduit.contract.world import Body
 from conduit.core import arguments
 from conduit.core.calls import is_of_forgotten, kept_in
 from conduit.core.threads import runs_job
+from conduit.core.written import name_cells
 from conduit.launch import hard_exits
 from conduit.launch.errors import raise_error
 from conduit.launch.interrupts import AFTER_CTRL_C, insist, interruptible, tried_again
@@ -108,6 +109,7 @@ class TaskJob:
                 rank.release()
                 with suppress(Exception):  # what ended the job is told, and is often the same
                     rank.close()
+            name_cells(error)
             if self.caught_by is not None and is_of_forgotten(error):  # Ctrl-C came between the call and its await
                 interrupt = KeyboardInterrupt()
                 interrupt.add_note(f"{AFTER_CTRL_C} rank {self.caught_by} caught")

@@ -39,7 +39,7 @@ from conduit.launch.tracing import timeline_of
 from conduit.launch.unawaited import told_in_script
 from conduit.launch.warned import warned
 from conduit.options import read_float
-from conduit.words import is_a, many, not_async, to_be_named
+from conduit.words import is_a, many, not_async, to_be_given, to_be_named
 
 _WRITE = "write `async def main(ep, *args)`"
 _POWERS = {"K": 10, "M": 20, "G": 30}
@@ -275,7 +275,8 @@ def _check_main(main: Any, args: tuple[Any, ...]) -> None:
             ) from None
         raise BadRequest(
             f"run: main={describe(main)}{signature} cannot be called with an endpoint and "
-            f"{many(len(args), 'argument')}: {error}; {_WRITE}" + to_be_named(args, "ranks", 'conduit="sci", ')
+            f"{many(len(args), 'argument')}: {error}; "
+            + (to_be_given(main, args, "conduit.run") or _WRITE + to_be_named(args, "ranks", 'conduit="sci", '))
         ) from None
 
 

@@ -12,6 +12,7 @@ import trio
 from conduit.contract import JobSetup
 from conduit.core.digest import DigestLog, job_digest
 from conduit.core.observer import hooks_to
+from conduit.core.written import of_cells
 from conduit.errors import Deadlock, Livelock, NetworkError, TimeLimit
 from conduit.launch import reports
 from conduit.launch.errors import first_forgotten
@@ -126,7 +127,7 @@ class SimulatedJob:
             conduit=self._spec.text,
             digest=None if self.kernel.untimed else job_digest(self._logs),
             statistics=[rank.statistics() for rank in self._ranks],
-            warnings=[rank.warnings() for rank in self._ranks],
+            warnings=[[of_cells(text) for text in rank.warnings()] for rank in self._ranks],
             trace=next((each for each in self._observers if isinstance(each, Timeline)), None),
         )
 

@@ -12,6 +12,7 @@ import trio
 from conduit.contract import JobSetup
 from conduit.core.observer import CallListener
 from conduit.core.started import started_at
+from conduit.core.written import at
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch import output, terminal
 from conduit.launch.observing import observed
@@ -178,4 +179,4 @@ def _here() -> str:
 def _place(task: Any) -> str:
     """Return the line of the program at which a task is, "" where it is at none."""
     where = program_place(task, is_own) or started_at(task)
-    return "" if where is None else f"{where[0]}:{where[1]} in {where[2]}"
+    return "" if where is None else f"{at(where[0], where[1])} in {where[2]}"

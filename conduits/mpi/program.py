@@ -11,7 +11,7 @@ from typing import Any
 import conduit
 from conduit import BadRequest
 from conduit import run as _run
-from conduit.words import in_spec, like, many, not_async, plain, to_be_named
+from conduit.words import in_spec, like, many, not_async, plain, to_be_given, to_be_named
 from conduits.mpi.adapter import RealProcess
 from conduits.mpi.awaited.comm import Comm
 from conduits.mpi.awaited.listened import listen
@@ -116,7 +116,8 @@ def _program(main: Any, args: tuple[Any, ...]) -> Main:
     except TypeError as error:
         raise conduit.BadRequest(
             f"MPI.run: main={plain(main)} cannot be called with a communicator and {many(len(args), 'argument')}: "
-            f"{error}; {write}" + to_be_named(args, "ranks", 'library="scampi", ')
+            f"{error}; "
+            + (to_be_given(main, args, "MPI.run") or write + to_be_named(args, "ranks", 'library="scampi", '))
         ) from None
     except ValueError:
         pass  # some of those that are built in do not tell

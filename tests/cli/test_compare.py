@@ -458,6 +458,79 @@ def test_results_of_a_program_are_drawn_too(command, tmp_path):
     assert picture.panels[0].values == tuple((row.microseconds,) for result in found for row in result.rows)
 
 
+ONCE = {
+    "program": "heat.py",
+    "conduit": "sci",
+    "ranks": 4,
+    "clock": "virtual",
+    "seconds": 1.0,
+    "arguments": ["16", "5"],
+}
+
+
+def _files(tmp_path, *results):
+    """Write each result into a file of its own; return their paths."""
+    paths = [tmp_path / f"{name}.json" for name, _ in zip("abc", results, strict=False)]
+    for path, result in zip(paths, results, strict=True):
+        path.write_text(json.dumps(result))
+    return [str(path) for path in paths]
+
+
+def test_runs_with_other_arguments_and_settings_are_told_as_such(command, tmp_path):
+    first = {**ONCE, "seed": 0, "segment": 4096, "ranks_per_host": 1}
+    second = {**ONCE, "arguments": ["16", "a b"], "seed": 3, "segment": 8192, "ranks_per_host": 2, "seconds": 2.0}
+    paths = _files(tmp_path, first, second)
+    outcome = command("compare", "--diff", *paths, "--out", str(tmp_path / "out"))
+    told = "heat.py was called otherwise: arguments 16 5, then 16 'a b'; seed 0, then 3; ranks_per_host 1, then 2."
+    assert told in " ".join(outcome.out.split())
+    assert told.replace("'", "&#x27;") in (tmp_path / "out" / "diff.html").read_text()
+
+
+def test_benchmarks_with_other_settings_are_told_as_such(command, tmp_path):
+    rows = {"records": [{"section": "A", "operation": "it", "bytes": 0, "microseconds": 1.0, "mb_per_s": None}]}
+    base = {"program": "testam", "conduit": "sci", "ranks": 2, "clock": "virtual", **rows}
+    first = {
+        **base,
+        "parameters": {"iterations": 20, "local": "in", "sections": "A", "max_size": 64, "segment": 9},
+    }
+    second = {**base, "parameters": {"iterations": 9, "local": "in", "sections": "AB", "max_size": 8, "segment": 8}}
+    out = command("compare", "--diff", *_files(tmp_path, first, second)).out
+    assert out.splitlines()[-1] == "testam was called otherwise: iterations 20, then 9."
+
+
+def test_runs_that_were_called_alike_are_not_said_to_differ(command, tmp_path):
+    """What one of the files does not say, as an old one, does not count."""
+    out = command("compare", "--diff", *_files(tmp_path, ONCE, {**ONCE, "ranks_per_host": 2, "seed": 1})).out
+    assert "was called otherwise" not in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([["16", "5"], ["16", "5"]], "4 ranks, virtual time. Arguments: 16 5."),
+        ([["16", "5"], ["16", "50"]], "4 ranks, virtual time. Arguments: 16 5 (a.json), 16 50 (b.json)."),
+        ([["16", "5"], []], "4 ranks, virtual time. Arguments: 16 5 (a.json), none (b.json)."),
+        ([[], []], "4 ranks, virtual time. <"),
+    ],
+)
+def test_a_page_says_what_the_program_was_given(command, tmp_path, arguments, told):
+    paths = _files(tmp_path, *({**ONCE, "arguments": each} for each in arguments))
+    assert command("compare", "--from", *paths, "--out", str(tmp_path / "out")).status == 0
+    page = (tmp_path / "out" / "compare.html").read_text()
+    assert f">{told}" in page.replace("time. </p>", "time. <").replace("time.</p>", "time. <")
+
+
+@pytest.mark.parametrize(
+    ("ranks", "told"),
+    [([1], "1 rank, virtual"), ([2, 4], "2 and 4 ranks, virtual"), ([2, 4, 8], "2, 4 and 8 ranks, virtual")],
+)
+def test_a_page_says_of_how_many_ranks_it_is(command, tmp_path, ranks, told):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([{**ONCE, "ranks": each} for each in ranks]))
+    assert command("compare", "--from", str(path), "--out", str(tmp_path / "out")).status == 0
+    assert f">{told} time" in (tmp_path / "out" / "compare.html").read_text()
+
+
 REMEDY = "give a file that --json of a benchmark or of conduit run has written\n"
 
 

@@ -859,12 +859,29 @@ def test_json_of_a_run(command, tmp_path):
         "ranks": 3,
         "seed": 7,
         "segment": 65536,
+        "ranks_per_host": 1,
         "clock": "virtual",
         "digest": digest,
         "warnings": [],
     }
     assert [counts["requests_sent"] for counts in first["statistics"]] == [0, 1, 2]
     assert second["conduit"] == "sci"
+
+
+def test_json_of_a_run_says_how_many_ranks_share_a_host(command, tmp_path):
+    path, out = tmp_path / "prog.py", tmp_path / "out.json"
+    path.write_text("async def main(ep):\n    await ep.attach()\n")
+    words = ["--conduit", "sunfire", "--conduit", "loggp", "-n", "5", "--ranks-per-host", "3", "--json", str(out)]
+    assert command("run", str(path), *words).status == 0
+    assert [each["ranks_per_host"] for each in json.loads(out.read_text())] == [3, 3]
+
+
+def test_json_of_a_run_says_how_many_ranks_share_a_host_where_the_network_decides(command, tmp_path):
+    path, out = tmp_path / "prog.py", tmp_path / "out.json"
+    path.write_text("async def main(ep):\n    await ep.attach()\n")
+    assert command("run", str(path), "--conduit", "sunfire", "-n", "20", "--json", str(out)).status == 0
+    (found,) = json.loads(out.read_text())
+    assert found["ranks_per_host"] == 3  # 20 ranks on its 8 hosts
 
 
 @pytest.mark.parametrize(
@@ -894,6 +911,7 @@ def test_json_of_a_run_that_fails_says_so(command, tmp_path, body, expected, err
     found, *_ = json.loads(out.read_text())
     assert found["error"].startswith(error) if error.endswith(" ") else found["error"] == error
     assert (found["conduit"], found["options"]["slots"], found["seed"]) == ("loggp:slots=2", 2, 0)
+    assert found["ranks_per_host"] == 1
     assert found["ranks"] == 2
     if len(json.loads(out.read_text())) == 1:  # the program went on to no other conduit
         with pytest.raises(BadRequest, match="holds no results"):

@@ -3,6 +3,7 @@
 import asyncio
 import linecache
 import sys
+import textwrap
 import threading
 import traceback
 import warnings
@@ -211,14 +212,104 @@ def test_a_cell_of_ipython_is_named_as_its_tracebacks_name_it():
     assert "ipython-input" not in str(caught.value)
 
 
-def test_a_cell_of_a_notebook_is_named_as_its_tracebacks_name_it(monkeypatch):
-    """Only the shell knows which cell it is: the file's name is made of the cell's text."""
+def _of_notebook(monkeypatch, text):
+    """Return the names of a cell, a notebook's fourth, as the shell alone knows: its file is named by its text."""
     names, file = {}, "/tmp/ipykernel_22386/898916762.py"
     compiler = SimpleNamespace(format_code_name=lambda name: ("Cell", "In[4]") if name == file else None)
     shell = SimpleNamespace(get_ipython=lambda: SimpleNamespace(compile=compiler))
     monkeypatch.setitem(sys.modules, "IPython", shell)
-    text = "async def main(ep):\n    await ep.block_until(lambda: False, what='nothing')"
+    text = textwrap.dedent(text)
+    monkeypatch.setitem(linecache.cache, file, (len(text), None, text.splitlines(keepends=True), file))
     exec(compile(text, file, "exec"), names)
+    return names
+
+
+def test_a_cell_of_a_notebook_is_named_as_its_tracebacks_name_it(monkeypatch):
+    names = _of_notebook(monkeypatch, "async def main(ep):\n    await ep.block_until(lambda: False, what='nothing')")
     with pytest.raises(conduit.Deadlock, match=r"Cell In\[4\], line 2 in main: waits for nothing") as caught:
         conduit.run(names["main"], ranks=1)
     assert "ipykernel" not in str(caught.value)
+
+
+def test_warnings_name_cells_of_notebooks(monkeypatch):
+    names = _of_notebook(
+        monkeypatch,
+        """\
+        from extended import Extended
+        async def main(ep):
+            x = await Extended.attach(ep)
+            await x.put_nb(0, 0, b"a")
+        """,
+    )
+    with pytest.warns(conduit.ConduitWarning, match=r"put_nb, made at Cell In\[4\], line 4, never waited for"):
+        result = conduit.run(names["main"], ranks=1)
+    assert "made at Cell In[4], line 4" in result.warnings[0][0]
+
+
+def test_errors_name_cells_of_notebooks(monkeypatch):
+    names = _of_notebook(
+        monkeypatch,
+        """\
+        from extended import Extended
+        async def main(ep):
+            x = await Extended.attach(ep)
+            if ep.rank == 0:
+                await x.all_reduce(1)
+            else:
+                await x.all_gather(1)
+        """,
+    )
+    with pytest.raises(conduit.ConduitError, match=r"all_reduce\(.*\) at Cell In\[4\], line 5, but") as caught:
+        conduit.run(names["main"], ranks=2)
+    assert "rank 1 called all_gather((), int64) at Cell In[4], line 7; " in str(caught.value)
+    assert "ipykernel" not in str(caught.value)
+
+
+def test_reports_name_cells_of_notebooks_also_where_a_lock_was_taken(monkeypatch):
+    names = _of_notebook(
+        monkeypatch,
+        """\
+        from extended import Extended
+        async def main(ep):
+            x = await Extended.attach(ep)
+            async with x.lock(ep.rank):
+                await ep.compute(1e-4)
+                await x.lock(1 - ep.rank).acquire()
+        """,
+    )
+    with pytest.raises(conduit.Deadlock, match=r"rank 0: holds lock 0, taken at Cell In\[4\], line 4\n") as caught:
+        conduit.run(names["main"], ranks=2)
+    assert "898916762" not in str(caught.value)
+
+
+def test_traces_name_cells_of_notebooks(monkeypatch):
+    names = _of_notebook(
+        monkeypatch,
+        """\
+        async def main(ep):
+            got = []
+            await ep.attach()
+            with trio.move_on_after(1e-6):
+                await ep.block_until(lambda: got)
+        """,
+    )
+    names["trio"] = trio
+    (last,) = conduit.run(names["main"], ranks=1, trace=True).trace.waits[0][-1:]
+    assert last.place == "Cell In[4], line 5 in main"
+
+
+def test_a_call_handed_on_in_a_cell_is_told_once(monkeypatch):
+    """What it was handed to says what to write, and nothing is said of its missing `await`."""
+    names = _of_notebook(
+        monkeypatch,
+        """\
+        import trio
+        async def main(ep):
+            await ep.attach()
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(ep.poll())
+        """,
+    )
+    with pytest.raises(BaseException) as caught:  # noqa: PT011 - which, is Trio's affair
+        conduit.run(names["main"], ranks=1)
+    assert "never awaited" not in "".join(traceback.format_exception(caught.value))

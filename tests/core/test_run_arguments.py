@@ -249,6 +249,23 @@ def test_ranks_are_given_by_name(run, start, first, named, args, count, shown):
     )
 
 
+async def _solve(first, n, m, steps=3):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("run", "call"),
+    [(conduit.run, "conduit.run"), (upc.run, "upc.run"), (shmem.run, "shmem.run"), (MPI.run, "MPI.run")],
+)
+@pytest.mark.parametrize(("args", "lacks"), [((), "n"), ((1,), "m")])
+def test_what_main_lacks_is_said_to_be_given_after_it(run, call, args, lacks):
+    with pytest.raises(conduit.BadRequest) as caught:
+        run(_solve, *args)
+    assert str(caught.value).endswith(
+        f"missing a required argument: '{lacks}'; pass what it takes after it: {call}(_solve, n, m, ...)"
+    )
+
+
 @pytest.mark.parametrize(
     ("run", "call"), [(conduit.run, "run"), (upc.run, "upc.run"), (shmem.run, "shmem.run"), (MPI.run, "MPI.run")]
 )

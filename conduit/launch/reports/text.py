@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 import attrs
 
 from conduit.contract import Awaited
+from conduit.core.written import of_cells
 from conduit.launch.reports.graph import pattern, shape, task_shape
 from conduit.launch.reports.held import held_back
 from conduit.launch.reports.inboxes import in_use, in_use_together, not_handled
@@ -45,12 +46,12 @@ def brief(report: Report) -> str:
     if len(lines) > room:
         lines[room - 1 :] = [f"... and {many(len(lines) - room + 1, 'line')} more; {_MORE}"]
     lines += advice
-    return shorten(_once("\n".join(lines), report), _files(report))
+    return shorten(of_cells(_once("\n".join(lines), report)), _files(report))
 
 
 def full(report: Report) -> str:
     """Return the report with every rank by itself."""
-    return shorten(_once("\n".join(_Text(report).full()), report), _files(report))
+    return shorten(of_cells(_once("\n".join(_Text(report).full()), report)), _files(report))
 
 
 def _once(text: str, report: Report) -> str:

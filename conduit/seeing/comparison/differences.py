@@ -104,6 +104,16 @@ def only_in_one(first: Sequence[BenchmarkResult], second: Sequence[BenchmarkResu
     return " ".join(told)
 
 
+def called_otherwise(first: Sequence[BenchmarkResult], second: Sequence[BenchmarkResult]) -> str:
+    """Say in sentences what the calls of what is compared differ in beside conduits and ranks; "" where in nothing."""
+    told: dict[str, dict[str, None]] = {}
+    for one, other in _pairs(first, second):
+        before, after = one.settings, other.settings
+        said = [f"{name} {was}, then {after[name]}" for name, was in before.items() if after.get(name, was) != was]
+        told.setdefault(one.program, {}).update(dict.fromkeys(said))
+    return " ".join(f"{program} was called otherwise: {'; '.join(said)}." for program, said in told.items() if said)
+
+
 def _unpaired(
     first: Sequence[BenchmarkResult],
     second: Sequence[BenchmarkResult],

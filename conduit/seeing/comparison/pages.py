@@ -47,8 +47,20 @@ def _about(results: Sequence[BenchmarkResult]) -> str:
     ranks = dict.fromkeys(result.ranks for result in results)
     given: Mapping[str, Any] = results[0].parameters
     shown = [f"{name}={given[name]}" for name in ("iterations", "seed", "repeat") if given.get(name) is not None]
-    first = f"{' and '.join(map(str, ranks))} ranks, {' and '.join(clocks)} time. "
-    return first + (f"{', '.join(shown)}." if shown else "")
+    counts = " and ".join(filter(None, (", ".join(map(str, [*ranks][:-1])), many([*ranks][-1], "rank"))))
+    parts = [f"{counts}, {' and '.join(clocks)} time.", _arguments(results), f"{', '.join(shown)}." if shown else ""]
+    return " ".join(filter(None, parts))
+
+
+def _arguments(results: Sequence[BenchmarkResult]) -> str:
+    """Say what a program was given, with the files where that differs; "" where it was nothing."""
+    given = dict.fromkeys((result.arguments, result.file) for result in results if result.arguments)
+    texts = dict.fromkeys(text for text, _ in given)
+    if not texts or [*texts] == ["none"]:
+        return ""
+    if len(texts) == 1:
+        return f"Arguments: {next(iter(texts))}."
+    return f"Arguments: {', '.join(f'{text} ({file})' for text, file in given)}."
 
 
 def _figures(page: Page, results: Sequence[BenchmarkResult]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import attrs
 
 from conduit.errors import BadRequest
 from conduit.seeing.pictures import ShownList, Table, shown
-from conduit.words import is_a, many, plain
+from conduit.words import is_a, many, plain, value_text
 
 UNKNOWN = "unknown"
 """The bound of a figure that cannot be told."""
@@ -49,6 +50,8 @@ class Row:
 
 
 _WALL = "wall"
+_CHOOSE_ROWS = ("sections", "min_size", "max_size", "max_step", "segment")
+"""Parameters of a benchmark that say what is measured, and no more; a segment is as large as what is measured needs."""
 
 
 @attrs.frozen(kw_only=True)
@@ -86,6 +89,21 @@ class BenchmarkResult:
     interrupted: bool = False
     file: str = ""
     content: Mapping[str, Any] = attrs.field(factory=dict)
+
+    @property
+    def arguments(self) -> str | None:
+        """What the program was given, as a shell has it, "none" for nothing; None of a benchmark, which takes none."""
+        given = self.content.get("arguments")
+        return None if given is None else shlex.join(map(str, given)) or "none"
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What times depend on beside conduit and ranks, as far as the file says: arguments, seed, iterations."""
+        own = {name: self.content.get(name) for name in ("seed", "ranks_per_host")}
+        own |= {name: value for name, value in self.parameters.items() if name not in _CHOOSE_ROWS}
+        lists = {name: tuple(value) for name, value in own.items() if isinstance(value, list)}
+        shown = {name: value_text(value) for name, value in {**own, **lists}.items() if value is not None}
+        return shown if self.arguments is None else {"arguments": self.arguments, **shown}
 
     def to_json(self) -> str:
         """Return it as JSON, as `--json` writes it."""
