@@ -270,7 +270,10 @@ class Rest:
         # The tail is kept as seen from the first link, so that only what holds it up moves it.
         if start > tail:
             tail = start
-        end = links[first].reserve(when, nbytes) - after[first]
+        busy = links[first]
+        end = busy.reserve(when, nbytes) - after[first]
+        if busy._queue:  # before `then`, in which somebody may go on at once
+            busy._close()
         if end > tail:
             tail = end
         for index in range(first + 1, len(links)):
@@ -300,6 +303,8 @@ class PlainRest(Rest):
         link = links[first]
         start, longest = when - after[first], link.takes[nbytes]
         link.free_at = when + longest
+        if link._queue:  # before `then`, in which somebody may go on at once
+            link._close()
         if start + longest > tail:
             tail = start + longest
         first += 1

@@ -305,6 +305,26 @@ def test_who_gets_a_link_and_then_goes_on_at_once_does_not_hold_up_the_next():
     assert kernel.now == 10**9
 
 
+@pytest.mark.parametrize("kind", [Route, PlainRoute])
+def test_who_has_a_place_and_then_sends_at_once_is_behind_those_who_wait(kind):
+    """As a CPU whose store was held up, and which makes the next one in that event: its head is there later."""
+    kernel = Kernel()
+    near, far = Link(kernel, RATE), Link(kernel, RATE)
+    route, later = kind([(far, 0)]), kind([(near, 500_000), (far, 0)])
+    arrivals = {}
+
+    def placed(arrival):
+        arrivals["held up"] = arrival
+        carry(kernel, later, 100, arrivals, "at once")()
+
+    acts = [(0, carry(kernel, route, 100, arrivals, "first")), (0, lambda: route.carry(100, 0, 0, placed))]
+    acts += [(1, carry(kernel, route, 100, arrivals, number)) for number in range(3)]
+    run(kernel, *acts)
+    assert arrivals == {
+        "first": 100_000, "held up": 200_000, 0: 300_000, 1: 400_000, 2: 500_000, "at once": 700_000
+    }  # fmt: skip
+
+
 def test_a_held_up_transfer_over_one_link_twice_goes_on_from_its_own_place():
     """As by a bus at both ends of a way: what waits for it the second time is not sent back to the first."""
     kernel = Kernel()

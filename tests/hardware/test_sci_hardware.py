@@ -174,6 +174,46 @@ def test_a_store_leaves_as_much_room_however_often_it_was_made_before(before):
     assert issued == [start + 500 * NS + 200 * NS + bytes_at(8, 190)]
 
 
+def rates(senders, nbytes, until=2 * 10**8):
+    """Return MB/s of CPUs that store so many bytes again and again, each `(host, target)`."""
+    kernel = Kernel()
+    fabric, sent, acts = SciFabric(kernel, Torus((4, 2))), [0] * len(senders), []
+
+    def sender(number, host, target):
+        adapter = fabric.adapter(host)
+        way = adapter.way(target)
+
+        def store():
+            end = adapter.pio(adapter.plan(way, nbytes, packets(0, nbytes), 1), again, lambda when: None)
+            sent[number] += nbytes
+            if end:
+                again(abs(end))
+
+        def again(when):
+            if when < until:
+                kernel.at(when, store)
+
+        return store
+
+    for number, (host, target) in enumerate(senders):
+        acts.append((number * 37 * NS, sender(number, host, target)))
+    run(kernel, *acts)
+    return [nbytes * 10**6 / until for nbytes in sent]
+
+
+@pytest.mark.parametrize("nbytes", [64, 128, 256, 1024])
+def test_what_is_still_on_its_way_does_not_hold_up_stores_of_the_host_that_it_goes_to(nbytes):
+    """Both ways together the buses have half of what they carry, so each CPU stores as if it were alone."""
+    alone = nbytes * 10**6 / (200 * NS + bytes_at(nbytes, 190))
+    assert rates([(0, 1)], nbytes) == pytest.approx([alone], rel=0.01)
+    assert rates([(0, 1), (1, 0)], nbytes) == pytest.approx([alone] * 2, rel=0.01)
+
+
+def test_stores_of_8_bytes_both_ways_wait_for_no_more_than_a_store():
+    (alone,) = rates([(0, 1)], 8)
+    assert min(rates([(0, 1), (1, 0)], 8)) > 0.7 * alone
+
+
 @pytest.mark.parametrize("cpus", [1, 2, 3, 5])
 def test_cpus_share_the_bus(cpus):
     """Each stores 4096 bytes at its own 190 MB/s, until they are more than the bus has room for."""

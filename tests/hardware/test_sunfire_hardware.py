@@ -255,6 +255,47 @@ def test_what_arrives_takes_the_path_too():
     assert rate(Cluster(stripes=4), crowd(0, 2, 12) + crowd(1, 2, 12))[2] == pytest.approx(4000, rel=0.03)
 
 
+def short_runs(cluster, senders, lines):
+    """Return MB/s that each sending host stores when `(host, cpu, target)` store runs of so many lines for long."""
+    until, sent, acts = 3 * 10**8, {}, []
+
+    def go(mapping, host):
+        def store():
+            end = mapping.store(0, bytes(64 * lines), again)
+            sent[host] += 64 * lines
+            if end:
+                again(end)
+
+        def again(when):
+            if when < until:
+                cluster.kernel.at(when, store)
+
+        return store
+
+    for number, (host, cpu, target) in enumerate(senders):
+        sent[host] = 0
+        acts.append((number * 37 * NS, go(cluster.mapping(cluster.process(host, cpu), target), host)))
+    cluster.run(*acts)
+    return {host: nbytes / (until / 1e6) for host, nbytes in sent.items()}
+
+
+@pytest.mark.parametrize("lines", [1, 2, 4, 8, 16])
+@pytest.mark.parametrize("cpus", [1, 4, 7, 8, 10, 12, 16])
+def test_short_runs_of_many_cpus_add_up_to_what_the_links_carry(cpus, lines):
+    alone = 64 * lines / ((200 * NS + lines * LINE) / 1e6)
+    found = short_runs(Cluster(), crowd(0, 1, cpus), lines)
+    assert found[0] == pytest.approx(min(cpus * alone, 4000), rel=0.04)
+
+
+@pytest.mark.parametrize("lines", [1, 4, 16])
+@pytest.mark.parametrize("cpus", [1, 2, 4])
+def test_what_comes_the_other_way_holds_up_nobody_while_there_is_room(cpus, lines):
+    """Both ways together take less than half of the links and of the paths."""
+    found = short_runs(Cluster(), crowd(0, 1, cpus) + crowd(1, 0, cpus), lines)
+    alone = 64 * lines / ((200 * NS + lines * LINE) / 1e6)
+    assert list(found.values()) == pytest.approx([cpus * alone] * 2, rel=0.02)
+
+
 def test_cpus_of_a_host_share_fairly():
     cluster = Cluster(stripes=1)
     ends = {}

@@ -119,13 +119,12 @@ class SciFabric:
     def find_way(self, source: int, target: int) -> TorusRoute:
         """Make a way from host `source` to host `target`; its adapter keeps it (`Adapter.way`)."""
         steps = tuple(self.torus.steps(source, target))
-        links, node = [self.adapter(source).bus], source
+        links, node = [self.adapter(source).bus, self.adapter(target).bus], source
         for dimension, count in enumerate(steps):
             if count:
                 ring, nodes, here = self._rings[dimension].get(node) or self._ring(node, dimension)
                 links += ring[here : here + count]
                 node = nodes[here + count]
-        links.append(self.adapter(target).bus)
         shape = self._shapes.get(steps)
         if shape is None:
             shape = self._shapes[steps] = Shape(links, steps, self.torus.steps(target, source))

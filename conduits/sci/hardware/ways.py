@@ -178,7 +178,10 @@ _NONE_KEPT: dict[tuple[int, int, int], StorePlan] = {}
 
 
 class TorusRoute(Route):
-    """The way from one host to another: the sender's bus, the links, the receiver's bus.
+    """The way from one host to another: the sender's bus, the receiver's bus, the links.
+
+    The receiver's bus is taken as if the bytes were there when they leave the sender's.  Taken when they arrive, which
+    is up to a microsecond later, it would be held for them until then, and that host could store nothing.
 
     Attributes:
         shape: what it shares with others.
@@ -243,14 +246,14 @@ class TorusRoute(Route):
 
 
 def _delays(steps: Sequence[int]) -> Delays:
-    """Return the delays behind the bus, each link and the last bus of a way that leads by `steps`."""
-    delays = [_OUT_PS]
+    """Return the delays behind both buses and each link of a way that leads by `steps`."""
+    delays = [0, _OUT_PS]
     for count in filter(None, steps):
-        if len(delays) > 1:
+        if len(delays) > 2:
             delays[-1] += _TURN_PS
         delays += [_HOP_PS] * count
     delays[-1] += _IN_PS
-    return Delays([*delays, 0])
+    return Delays(delays)
 
 
 def _response(steps: Sequence[int]) -> int:

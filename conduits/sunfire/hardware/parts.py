@@ -173,10 +173,7 @@ class Lane(Route):
     def __init__(
         self, source: Interface, target: Interface, cables: Sequence[tuple[Half, Cable]], switch: Component | None
     ) -> None:
-        hops: list[Hop] = [(source.path, 0), *((half, 0) for half, _ in cables)]
-        link, _ = hops[-1]
-        hops[-1] = (link, _TRANSIT_PS)
-        hops.append((target.path, 0))
+        hops: list[Hop] = [(source.path, 0), *((half, 0) for half, _ in cables), (target.path, _TRANSIT_PS)]
         super().__init__(hops)
         self.source = source
         self.target = target
@@ -251,10 +248,9 @@ class Lane(Route):
             else:
                 return half
         link = self._in
-        begin = head + _TRANSIT_PS
-        if link.free_at <= begin:
-            link.free_at = begin + _PATH_LINE
-        elif link.free_at + _PATH_LINE <= tail + _TRANSIT_PS:
+        if link.free_at <= head:
+            link.free_at = head + _PATH_LINE
+        elif link.free_at + _PATH_LINE <= tail:
             link.free_at += _PATH_LINE
         else:
             return link

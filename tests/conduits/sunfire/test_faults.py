@@ -81,7 +81,7 @@ def total(found, name):
 SCHEDULES = [
     # One link after the other, each back before the next but one goes.
     "link0.0.0@3.6ms-4.2ms+link0.1.0@3.9ms-4.8ms+link0.0.1@4.5ms-5.4ms+link0.1.1@5.1ms-6ms",
-    "ni0.0@4ms",
+    "ni0.0@4.1ms",
     "ni0.0@5.6ms-6.2ms+ni0.1@6.6ms-7.3ms+ni1.1@6.7ms-7.2ms",
     "link1.0.0~400us/300us+link1.1.1~500us/300us",
     "links%2e-6",
