@@ -7,6 +7,7 @@ from collections.abc import Generator, Sequence
 from fnmatch import fnmatch
 from functools import lru_cache
 from math import ceil
+from pathlib import Path
 from random import Random, SystemRandom
 from typing import Any
 
@@ -14,9 +15,10 @@ import pytest
 
 from conduit.conformance.cases import CLOCKS, FIRST, OTHER_RANKS, PLACED, Case, cases
 from conduit.conformance.pace import refuse_slow, slow
-from conduit.conformance.processes import Jobs
+from conduit.conformance.processes import Jobs, case_of
 from conduit.conformance.suites import suite_folders
 from conduit.errors import ConduitError
+from conduit.launch.registry import parse_spec
 
 MARKERS = (
     "rule(number, ...): the rules of docs/contract.md that this check checks",
@@ -25,6 +27,11 @@ MARKERS = (
     "ends: a job of this check is ended before its time, which ends all processes where ranks are processes",
     "simulated: looks at virtual time or at what only a simulation can see",
 )
+SIMPLE_FIRST = (
+    "test_start", "test_messages", "test_limits", "test_replies", "test_payload", "test_flow", "test_leftovers",
+)  # fmt: skip
+"""Checks of single messages, then of many: where one of these fails, its program is short, and most others fail too."""
+_PLACES = {Path(__file__).parent / f"{name}.py": place for place, name in enumerate(SIMPLE_FIRST)}
 _DRAWN = pytest.StashKey[int]()
 _JOBS = pytest.StashKey[Jobs]()
 NOT_IN_REAL_TIME = "which look at virtual time or into a simulation; this network has real time"
@@ -105,8 +112,9 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Bring together the checks that run in one job of processes."""
-    items.sort(key=config.stash[_JOBS].place)
+    """Bring together the checks that run in one job of processes; let what is simple come first."""
+    jobs = config.stash[_JOBS]
+    items.sort(key=lambda item: (jobs.place(item), _simplicity(item)))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -115,6 +123,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     # Many checks look for garbage, and what pytest has collected is none: thousands of items are looked through once.
     gc.collect()
     gc.freeze()
+
+
+def _simplicity(item: pytest.Item) -> int:
+    """Return the place of a check's file among those of the suite; tests of others stay before them."""
+    return 0 if case_of(item) is None else _PLACES.get(item.path, len(_PLACES)) + 1
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -179,6 +192,11 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     config = terminalreporter.config
     if _specs(config) and terminalreporter.stats.get("failed"):
         terminalreporter.write_line(f"conformance: repeat with {_again(config)}")
+        if not sys.flags.dev_mode and any(parse_spec(spec).simulated for spec in _specs(config)):
+            terminalreporter.write_line(
+                "conformance: `python -X dev -m conduit conform ...` looks at every call of a simulated network, and "
+                "often names the method that is at fault"
+            )
 
 
 def _again(config: pytest.Config) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from math import isfinite
+from numbers import Real
+from typing import Any, Literal
 
 import attrs
 
@@ -34,6 +36,31 @@ class Limits:
     max_long_reply: int = attrs.field(validator=_limit)
 
 
+def _seconds(costs: object, field: attrs.Attribute[float], value: Any) -> None:
+    """Refuse what is no time: layers choose by it, and a wrong sign or NaN would choose for them unseen."""
+    if not isinstance(value, Real) or not isfinite(value) or value < 0:
+        raise BadRequest(
+            f"{type(costs).__name__}: {field.name}={value!r} is not allowed; pass seconds, a finite number of at least "
+            "0"
+        )
+
+
+def _bytes(costs: object, field: attrs.Attribute[int], value: int) -> None:
+    """Refuse what is no number of bytes."""
+    if not isinstance(value, int) or value < 1:
+        raise BadRequest(
+            f"{type(costs).__name__}: {field.name}={value!r} is not allowed; pass an int of at least 1, or None"
+        )
+
+
+def _messages(costs: object, field: attrs.Attribute[MessageCosts], value: MessageCosts) -> None:
+    """Refuse what is no record of costs."""
+    if not isinstance(value, MessageCosts):
+        raise BadRequest(
+            f"Costs: {field.name}={value!r} is not allowed; pass conduit.contract.MessageCosts(...), or None"
+        )
+
+
 @attrs.frozen(kw_only=True)
 class MessageCosts:
     """What messages between two ranks take while no other rank sends, and what changes where others do; seconds.
@@ -50,14 +77,14 @@ class MessageCosts:
             that is any number.
     """
 
-    start: float
-    send: float
-    receive: float
-    medium_byte: float
-    long_start: float
-    long_byte: float
-    flight_bytes: int | None = None
-    crowd_bytes: int | None = None
+    start: float = attrs.field(validator=_seconds)
+    send: float = attrs.field(validator=_seconds)
+    receive: float = attrs.field(validator=_seconds)
+    medium_byte: float = attrs.field(validator=_seconds)
+    long_start: float = attrs.field(validator=_seconds)
+    long_byte: float = attrs.field(validator=_seconds)
+    flight_bytes: int | None = attrs.field(default=None, validator=attrs.validators.optional(_bytes))
+    crowd_bytes: int | None = attrs.field(default=None, validator=attrs.validators.optional(_bytes))
 
 
 @attrs.frozen(kw_only=True)
@@ -70,9 +97,9 @@ class Costs:
         copy_byte: seconds of a byte that a CPU copies in its memory; None where it does not know.
     """
 
-    off_host: MessageCosts | None = None
-    on_host: MessageCosts | None = None
-    copy_byte: float | None = None
+    off_host: MessageCosts | None = attrs.field(default=None, validator=attrs.validators.optional(_messages))
+    on_host: MessageCosts | None = attrs.field(default=None, validator=attrs.validators.optional(_messages))
+    copy_byte: float | None = attrs.field(default=None, validator=attrs.validators.optional(_seconds))
 
 
 UNITS = (

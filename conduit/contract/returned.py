@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
+from math import inf
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -28,25 +29,33 @@ def _several(kind: type) -> Callable[[Any], bool]:
 
 
 def is_counts(found: Any) -> bool:
-    """Say whether something is a mapping of names to whole numbers."""
+    """Say whether something is a mapping of names to whole numbers from 0 on."""
     if not isinstance(found, dict | Mapping):
         return False
+    values = found.values()
     # The first says it of most, in one step.
-    return {int}.issuperset(map(type, found.values())) or all(isinstance(each, Integral) for each in found.values())
+    whole = {int}.issuperset(map(type, values)) or all(isinstance(each, Integral) for each in values)
+    return whole and min(values, default=0) >= 0
+
+
+def _is_seconds(found: Any) -> bool:
+    return isinstance(found, Mapping) and all(
+        isinstance(each, Real) and 0 <= float(each) < inf for each in found.values()
+    )
 
 
 _COUNT = Returns(lambda found: found is None or (isinstance(found, int) and found > 0), "an int of at least 1, or None")
 TICKS = Returns(lambda found: isinstance(found, int) and found >= 0, "an int of picoseconds, 0 or more")
-COUNTS = Returns(is_counts, "a dict of counts by name")
+COUNTS = Returns(is_counts, "a dict of counts by name, whole numbers from 0 on")
 
 OF_CLASS = {
     "limits": Returns(lambda found: isinstance(found, Limits), "conduit.contract.Limits(...)"),
     "costs": Returns(lambda found: isinstance(found, Costs), "conduit.contract.Costs(...)"),
-    "library_costs": Returns(lambda found: isinstance(found, Mapping), "a dict of seconds by name"),
+    "library_costs": Returns(_is_seconds, "a dict of seconds by name, finite numbers of at least 0"),
     "max_segment": _COUNT,
     "max_hosts": _COUNT,
     "max_ranks_per_host": _COUNT,
-    "thresholds": Returns(_several(Integral), "a tuple of payload sizes"),
+    "thresholds": Returns(_several(Integral), "a tuple of payload sizes, ints"),
     "raw_tables": Returns(_several(RawTable), "a list of conduit.contract.RawTable"),
     "raw_time": Returns(lambda found: found is None or isinstance(found, Real), "seconds, or None"),
 }

@@ -97,10 +97,11 @@ class Meetings:
 
     def _tell(self, meeting: _Meeting) -> None:
         times, now = self._hardware.seen(meeting.arrived), self._kernel.now
-        if len(times) != self._ranks or min(times) < now:
+        whole = {int}.issuperset(map(type, times)) or all(isinstance(each, int) for each in times)
+        if not whole or len(times) != self._ranks or min(times) < now:
             raise ConduitError(
                 f"{type(self._hardware).__name__}.seen returned {times!r}; return a time for each of {self._ranks} "
-                f"ranks, from now on, which is {now} ps"
+                f"ranks, an int of picoseconds from now on, which is {now} ps"
             )
         self._all_arrived()
         for when, told in zip(times, meeting.told, strict=True):

@@ -35,7 +35,7 @@ _RETURNS = {
         lambda found: (
             isinstance(found, Mapping) and {int}.issuperset(map(type, found)) and all(map(is_counts, found.values()))
         ),
-        'a dict by host of dicts of counts by name, as {0: {"x_count": 3}}',
+        'a dict by host of dicts of counts by name, whole numbers from 0 on, as {0: {"x_count": 3}}',
     ),
 }
 MAX_RANKS = 1 << 20
@@ -149,7 +149,14 @@ class SimulatedConduit(Conduit):
     @cached_property
     def shared_counts(self) -> Mapping[int, Mapping[str, int]]:
         """What `host_statistics` returns, for ports."""
-        return self.host_statistics()
+        found = self.host_statistics()
+        for host in found:
+            if host not in self.lowest:
+                raise ConduitError(
+                    f"{type(self).__name__}.host_statistics returned counts of host {host}; the hosts of this job are "
+                    f"0 to {len(self.lowest) - 1}: count by host, as in self.setup.hosts"
+                )
+        return found
 
     @cached_property
     def lowest(self) -> Mapping[int, int]:
@@ -217,6 +224,12 @@ class SimulatedConduit(Conduit):
         if not isinstance(hardware, HardwareBarrier):
             remedy = meant(hardware, HardwareBarrier) or "return a conduit.simnet.HardwareBarrier, or None"
             raise ConduitError(f"{type(self).__name__}.make_barrier returned {hardware!r}; {remedy}")
+        access = getattr(hardware, "access_ps", None)
+        if not isinstance(access, int) or access < 0:
+            raise ConduitError(
+                f"{type(hardware).__name__}.access_ps={access} is no int of picoseconds from 0 on; set it to what an "
+                "arrival takes the CPU, by conduit.sim.units.ps(seconds) or round"
+            )
         return Meetings(self.kernel, self.setup.ranks, hardware, self._all_arrived)
 
     def _all_arrived(self) -> None:

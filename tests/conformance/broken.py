@@ -3,6 +3,8 @@
 A fault shows only now and then, as faults do: every seventh message, or only in payloads of some size.
 """
 
+import attrs
+
 from conduits.loggp import Loggp
 from conduits.loggp.port import LoggpTransport
 
@@ -156,6 +158,24 @@ class _Insists(_Transport):
             self.land(name, slot, payload, offset)
 
 
+class _Remains(_Transport):
+    """Looks behind a message for the flag of one that is still on its way; an old payload may have left one there."""
+
+    __slots__ = ("boxes",)
+
+    def __init__(self, port, conduit):
+        super().__init__(port, conduit)
+        self.boxes = {}
+
+    def arrive(self, name, slot, payload, offset):
+        box = self.boxes.setdefault(name, bytearray(1 << 17))
+        behind = len(slot) + -len(slot) % 8
+        flag = box[behind : behind + 4]
+        box[: len(slot)] = slot
+        if flag != b"\x01\x00\x00\x00":
+            self.land(name, slot, payload, offset)
+
+
 def _store(memory, payload, offset):
     memory.write(offset, payload)
 
@@ -170,8 +190,21 @@ class Sound(Loggp):
         return self.transport(port, self)
 
 
-def _broken(name, transport):
-    return type(name.title(), (Sound,), {"name": name, "transport": transport, "__doc__": transport.__doc__})
+def _broken(name, transport, **more):
+    return type(name.title(), (Sound,), {"name": name, "transport": transport, "__doc__": transport.__doc__, **more})
+
+
+def _said(**figures):
+    """Give a `costs` that says something else of messages between hosts."""
+
+    @classmethod
+    def costs(cls, options):
+        sound = Sound.costs(options)
+        off_host = {name: getattr(sound.off_host, name) * by for name, by in figures.items() if name != "copy_byte"}
+        copy_byte = sound.copy_byte if "copy_byte" not in figures else 1 / sound.copy_byte
+        return attrs.evolve(sound, off_host=attrs.evolve(sound.off_host, **off_host), copy_byte=copy_byte)
+
+    return costs
 
 
 TRANSPORTS = {
@@ -188,5 +221,12 @@ TRANSPORTS = {
     "hastens": _Hastens,
     "denies": _Denies,
     "insists": _Insists,
+    "remains": _Remains,
 }
 globals().update({name: _broken(name, transport) for name, transport in TRANSPORTS.items()})
+COSTS = {
+    "says_microseconds": _said(start=1e6),
+    "says_bytes_per_ns": _said(long_byte=1e-9),
+    "says_copy_rate": _said(copy_byte=0),
+}
+globals().update({name: _broken(name, _Transport, costs=costs) for name, costs in COSTS.items()})

@@ -211,11 +211,26 @@ class Short(HardwareBarrier):
         return [0 for _ in arrived]
 
 
+class Fractions(Short):
+    def seen(self, arrived):
+        return [max(arrived) + 0.5 for _ in arrived]
+
+
+class Hasty(Short):
+    access_ps = -500
+
+
+NO_TICKS = r" is no int of picoseconds from 0 on; set it to what an arrival takes the CPU, by conduit\.sim\.units\.ps"
+TIMES = r"return a time for each of 2 ranks, an int of picoseconds from now on, which is \d+ ps"
+
+
 @pytest.mark.parametrize(
     ("made", "words"),
     [
         (3, r"Late\.make_barrier returned 3; return a conduit\.simnet\.HardwareBarrier, or None"),
-        (Short(), r"Short\.seen returned \[0, 0\]; return a time for each of 2 ranks, from now on, which is \d+ ps"),
+        (Short(), r"Short\.seen returned \[0, 0\]; " + TIMES),
+        (Fractions(), r"Fractions\.seen returned \[\d+\.5, \d+\.5\]; " + TIMES),
+        (Hasty(), r"Hasty\.access_ps=-500" + NO_TICKS),
     ],
 )
 def test_mistakes_of_who_writes_a_barrier(late, monkeypatch, made, words):

@@ -223,11 +223,13 @@ def test_a_host_that_is_no_model(monkeypatch):
     [
         ("limits", (16, 512, 512, 512), "conduit.contract.Limits(...)"),
         ("costs", None, "conduit.contract.Costs(...)"),
-        ("library_costs", [1], "a dict of seconds by name"),
+        ("library_costs", [1], "a dict of seconds by name, finite numbers of at least 0"),
+        ("library_costs", {"put": -1e-6}, "a dict of seconds by name, finite numbers of at least 0"),
         ("max_hosts", "250", "an int of at least 1, or None"),
         ("max_ranks_per_host", 0, "an int of at least 1, or None"),
         ("max_segment", 1e6, "an int of at least 1, or None"),
-        ("thresholds", 2048, "a tuple of payload sizes"),
+        ("thresholds", 2048, "a tuple of payload sizes, ints"),
+        ("thresholds", (1024.0,), "a tuple of payload sizes, ints"),
         ("raw_tables", [5], "a list of conduit.contract.RawTable"),
         ("raw_time", "3us", "seconds, or None"),
     ],
@@ -239,19 +241,20 @@ def test_what_a_network_says_of_itself_and_is_not_that(name, found, write):
     assert str(caught.value) == f"Wrong.{name} returned {found!r}; return {write}"
 
 
+BY_HOST = 'a dict by host of dicts of counts by name, whole numbers from 0 on, as {0: {"x_count": 3}}'
+
+
 @pytest.mark.parametrize(
     ("base", "name", "found", "write"),
     [
         (Loggp, "start_ticks", 1.5e6, "an int of picoseconds, 0 or more"),
         (Loggp, "allgather_ticks", -5, "an int of picoseconds, 0 or more"),
-        (Loggp, "host_statistics", 7, 'a dict by host of dicts of counts by name, as {0: {"x_count": 3}}'),
-        (
-            Loggp,
-            "host_statistics",
-            {"0": {"x": 1}},
-            'a dict by host of dicts of counts by name, as {0: {"x_count": 3}}',
-        ),
-        (LoggpTransport, "statistics", [5], "a dict of counts by name"),
+        (Loggp, "host_statistics", 7, BY_HOST),
+        (Loggp, "host_statistics", {"0": {"x": 1}}, BY_HOST),
+        (Loggp, "host_statistics", {0: {"x": -1}}, BY_HOST),
+        (LoggpTransport, "statistics", [5], "a dict of counts by name, whole numbers from 0 on"),
+        (LoggpTransport, "statistics", {"x": 3, "y": -3}, "a dict of counts by name, whole numbers from 0 on"),
+        (LoggpTransport, "statistics", {"x": 0.5}, "a dict of counts by name, whole numbers from 0 on"),
     ],
 )
 def test_what_a_network_says_of_a_job_and_is_not_that(base, name, found, write):

@@ -1,0 +1,112 @@
+"""What a network says that messages cost (`ep.costs`), against what they take: layers choose by it."""
+
+from collections.abc import Callable
+
+import pytest
+
+from conduit import Endpoint, Token
+from conduit.conformance.cases import Case
+from conduit.contract import MessageCosts
+
+FACTOR = 4
+"""Assumed: what is said may be rounded, or leave a part out; a wrong unit is off by a thousand."""
+LARGE = 1 << 18
+TRIPS = 5
+
+pytestmark = pytest.mark.simulated
+
+
+async def _half_trips(ep: Endpoint, sizes: list[tuple[str, int]]) -> list[float]:
+    """Give half of a round trip between ranks 0 and 1 for each category and size, seconds."""
+    told: list[int] = []
+
+    def ask_short(token: Token) -> None:
+        token.reply_short(tell)
+
+    def tell(token: Token, *rest: object) -> None:
+        told.append(1)
+
+    def ask_medium(token: Token, payload: memoryview) -> None:
+        token.reply_medium(tell, payload)
+
+    def ask_long(token: Token, payload: memoryview) -> None:
+        token.reply_long(tell, bytes(payload), 0)
+
+    await ep.attach(ask_short, tell, ask_medium, ask_long)
+    found: list[float] = []
+    for category, nbytes in sizes:
+        data, begun = bytes(nbytes), 0.0
+        for trip in range(TRIPS + 1):
+            if trip == 1:  # the first warms up
+                begun = ep.now
+            if ep.rank == 0:
+                if category == "short":
+                    await ep.request_short(1, ask_short)
+                elif category == "medium":
+                    await ep.request_medium(1, ask_medium, data)
+                else:
+                    await ep.request_long(1, ask_long, data, 0)
+                await ep.block_until(lambda: bool(told))
+                told.clear()
+        found.append((ep.now - begun) / TRIPS / 2)
+    return found
+
+
+def _near(said: float, took: float, what: str) -> None:
+    wrong = (
+        f"costs() says that {what} takes {said:.3g} s, and it takes {took:.3g} s: look at its unit, and what it lacks"
+    )
+    assert took / FACTOR <= said <= took * FACTOR, wrong
+
+
+@pytest.mark.rule("R88")
+@pytest.mark.once
+@pytest.mark.parametrize("where", ["off_host", "on_host"])
+def test_costs_are_what_messages_take(case: Case, where: str) -> None:
+    """Two ranks alone, by half of round trips: a short message, and a byte more of each kind of payload."""
+    case = case.with_ranks(2)
+    together = 1 if where == "off_host" else 2
+    most = case.cls.max_ranks_per_host(case.options)
+    said: MessageCosts | None = getattr(case.cls.costs(case.options), where)
+    if said is None or (most is not None and most < together):
+        pytest.skip("the network does not say what these cost, or has none")
+    largest = min(case.longest(), case.longest(reply=True), LARGE)
+    medium = 512  # which all networks carry; larger ones may travel in another way
+    sizes = [("short", 0), ("medium", medium // 2), ("medium", medium), ("long", largest // 2), ("long", largest)]
+    result = case.run(_half_trips, sizes, segment=largest, ranks_per_host=together)
+    short, *pairs = result.values[0]
+    _near(said.start, short, f"a short message ({where}.start)")
+    _near(said.medium_byte, (pairs[1] - pairs[0]) / (medium - medium // 2), f"a medium byte ({where}.medium_byte)")
+    _near(said.long_byte, (pairs[3] - pairs[2]) / (largest - largest // 2), f"a long byte ({where}.long_byte)")
+    _near(said.long_start + largest * said.long_byte, pairs[3], f"a long message of {largest} bytes ({where})")
+    part = said.send + said.receive
+    assert part <= said.start * 1.25, (
+        f"{where}: send and receive are parts of start={said.start:.3g} s, not {part:.3g} s"
+    )
+
+
+@pytest.mark.rule("R88")
+def test_costs_are_made_of_options_and_constants_alone(case: Case) -> None:
+    """Every rank, and every job, is told the same."""
+
+    async def main(ep: Endpoint) -> object:
+        await ep.attach()
+        return ep.costs
+
+    ask: Callable[[object], object] = case.cls.costs
+    first = ask(case.options)
+    assert list(case.run(main).values) == [first] * case.size
+    assert ask(case.options) == first
+
+
+@pytest.mark.rule("R88")
+@pytest.mark.once
+def test_a_byte_that_a_processor_copies_costs_no_more_than_one_in_a_message(case: Case) -> None:
+    """A medium message of one host is copied at least once."""
+    costs = case.cls.costs(case.options)
+    if costs.copy_byte is None or costs.on_host is None:
+        pytest.skip("the network does not say what these cost")
+    assert costs.copy_byte <= FACTOR * costs.on_host.medium_byte, (
+        f"copy_byte={costs.copy_byte:.3g} s, and a byte of a message within a host {costs.on_host.medium_byte:.3g} s: "
+        "it is seconds of a byte, not bytes per second"
+    )

@@ -1,0 +1,76 @@
+"""Figures that a network says of itself and that cannot be: of a wrong sign, no number, of hosts that are not there."""
+
+import re
+
+import numpy as np
+import pytest
+
+import conduit
+from conduit.contract import Costs, MessageCosts
+from conduits.loggp import Loggp
+from conduits.loggp.port import LoggpTransport
+
+SOUND = {"start": 3e-6, "send": 1e-6, "receive": 1e-6, "medium_byte": 1e-9, "long_start": 3e-6, "long_byte": 1e-9}
+
+
+async def main(ep):
+    await ep.attach()
+
+
+@pytest.mark.parametrize("name", SOUND)
+@pytest.mark.parametrize("wrong", [-1e-9, float("nan"), float("inf"), "1us", None, 1j])
+def test_a_cost_that_is_no_time(name, wrong):
+    """Layers choose by these: a wrong sign would choose for them, and nothing would fail."""
+    with pytest.raises(conduit.BadRequest) as caught:
+        MessageCosts(**SOUND | {name: wrong})
+    assert str(caught.value) == (
+        f"MessageCosts: {name}={wrong!r} is not allowed; pass seconds, a finite number of at least 0"
+    )
+
+
+@pytest.mark.parametrize("name", SOUND)
+@pytest.mark.parametrize("right", [0, 0.0, 1, np.float64(1e-6)])
+def test_a_cost_that_is_a_time(name, right):
+    assert getattr(MessageCosts(**SOUND | {name: right}), name) == right
+
+
+@pytest.mark.parametrize("name", ["flight_bytes", "crowd_bytes"])
+@pytest.mark.parametrize("wrong", [0, -4, 1e6, "4096"])
+def test_bytes_of_costs_that_are_none(name, wrong):
+    with pytest.raises(conduit.BadRequest) as caught:
+        MessageCosts(**SOUND, **{name: wrong})
+    assert str(caught.value) == f"MessageCosts: {name}={wrong!r} is not allowed; pass an int of at least 1, or None"
+
+
+def test_costs_of_what_is_no_record():
+    with pytest.raises(conduit.BadRequest, match=r"^Costs: copy_byte=-1 is not allowed; pass seconds, a finite number"):
+        Costs(copy_byte=-1)
+    for name in ("off_host", "on_host"):
+        with pytest.raises(
+            conduit.BadRequest,
+            match=rf"^Costs: {name}=3e-06 is not allowed; pass conduit\.contract\.MessageCosts\(\.\.\.\), or None$",
+        ):
+            Costs(**{name: 3e-6})
+
+
+def test_counts_of_a_host_that_is_not_there(monkeypatch):
+    """They would be in no rank's counts."""
+    monkeypatch.setattr(Loggp, "host_statistics", lambda network: {0: {"x": 1}, 7: {"x": 3}})
+    with pytest.raises(conduit.ConduitError) as caught:
+        conduit.run(main, ranks=4, conduit="loggp", ranks_per_host=2)
+    assert str(caught.value) == (
+        "Loggp.host_statistics returned counts of host 7; the hosts of this job are 0 to 1: count by host, as in "
+        "self.setup.hosts"
+    )
+
+
+@pytest.mark.parametrize("name", ["requests_sent", "payload_bytes_off_host"])
+def test_a_count_by_a_name_of_the_cores(monkeypatch, name):
+    """It would stand in the place of the core's, in reports too."""
+    monkeypatch.setattr(LoggpTransport, "statistics", lambda transport: {name: 3})
+    with pytest.raises(conduit.ConduitError) as caught:
+        conduit.run(main, ranks=2, conduit="loggp")
+    assert re.sub(r"rank \d", "rank #", str(caught.value)) == (
+        f"conduit 'loggp' counts {name!r} on rank #, which the core or a layer counts by that name; give the network's "
+        f"a name of its own, as 'loggp_{name}'"
+    )
