@@ -36,7 +36,7 @@ class Limits:
     max_long_reply: int = attrs.field(validator=_limit)
 
 
-def _seconds(costs: object, field: attrs.Attribute[float], value: Any) -> None:
+def _seconds(costs: object, field: attrs.Attribute[Any], value: Any) -> None:
     """Refuse what is no time: layers choose by it, and a wrong sign or NaN would choose for them unseen."""
     known = type(value) is float or isinstance(value, Real)  # the first says it of most, without a call
     if not known or not 0 <= value < inf:
@@ -46,7 +46,7 @@ def _seconds(costs: object, field: attrs.Attribute[float], value: Any) -> None:
         )
 
 
-def _bytes(costs: object, field: attrs.Attribute[int], value: int) -> None:
+def _bytes(costs: object, field: attrs.Attribute[Any], value: int) -> None:
     """Refuse what is no number of bytes."""
     if not isinstance(value, int) or value < 1:
         raise BadRequest(
@@ -54,7 +54,7 @@ def _bytes(costs: object, field: attrs.Attribute[int], value: int) -> None:
         )
 
 
-def _messages(costs: object, field: attrs.Attribute[MessageCosts], value: MessageCosts) -> None:
+def _messages(costs: object, field: attrs.Attribute[Any], value: Any) -> None:
     """Refuse what is no record of costs."""
     if not isinstance(value, MessageCosts):
         raise BadRequest(
