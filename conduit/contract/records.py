@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
+from math import inf
 from numbers import Real
 from typing import Any, Literal
 
@@ -36,16 +36,17 @@ class Limits:
     max_long_reply: int = attrs.field(validator=_limit)
 
 
-def _seconds(costs: object, field: attrs.Attribute[float], value: Any) -> None:
+def _seconds(costs: object, field: attrs.Attribute[Any], value: Any) -> None:
     """Refuse what is no time: layers choose by it, and a wrong sign or NaN would choose for them unseen."""
-    if not isinstance(value, Real) or not isfinite(value) or value < 0:
+    known = type(value) is float or isinstance(value, Real)  # the first says it of most, without a call
+    if not known or not 0 <= value < inf:
         raise BadRequest(
             f"{type(costs).__name__}: {field.name}={value!r} is not allowed; pass seconds, a finite number of at least "
             "0"
         )
 
 
-def _bytes(costs: object, field: attrs.Attribute[int], value: int) -> None:
+def _bytes(costs: object, field: attrs.Attribute[Any], value: int) -> None:
     """Refuse what is no number of bytes."""
     if not isinstance(value, int) or value < 1:
         raise BadRequest(
@@ -53,7 +54,7 @@ def _bytes(costs: object, field: attrs.Attribute[int], value: int) -> None:
         )
 
 
-def _messages(costs: object, field: attrs.Attribute[MessageCosts], value: MessageCosts) -> None:
+def _messages(costs: object, field: attrs.Attribute[Any], value: Any) -> None:
     """Refuse what is no record of costs."""
     if not isinstance(value, MessageCosts):
         raise BadRequest(
@@ -77,14 +78,25 @@ class MessageCosts:
             that is any number.
     """
 
-    start: float = attrs.field(validator=_seconds)
-    send: float = attrs.field(validator=_seconds)
-    receive: float = attrs.field(validator=_seconds)
-    medium_byte: float = attrs.field(validator=_seconds)
-    long_start: float = attrs.field(validator=_seconds)
-    long_byte: float = attrs.field(validator=_seconds)
-    flight_bytes: int | None = attrs.field(default=None, validator=attrs.validators.optional(_bytes))
-    crowd_bytes: int | None = attrs.field(default=None, validator=attrs.validators.optional(_bytes))
+    start: float
+    send: float
+    receive: float
+    medium_byte: float
+    long_start: float
+    long_byte: float
+    flight_bytes: int | None = None
+    crowd_bytes: int | None = None
+
+    def __attrs_post_init__(self) -> None:
+        times = (self.start, self.send, self.receive, self.medium_byte, self.long_start, self.long_byte)
+        # All at once, since nearly all are sound; a NaN makes the sum one.
+        if not {float}.issuperset(map(type, times)) or not (min(times) >= 0 and sum(times) < inf):
+            for name in ("start", "send", "receive", "medium_byte", "long_start", "long_byte"):
+                _seconds(self, getattr(attrs.fields(MessageCosts), name), getattr(self, name))
+        if self.flight_bytes is not None:
+            _bytes(self, attrs.fields(MessageCosts).flight_bytes, self.flight_bytes)
+        if self.crowd_bytes is not None:
+            _bytes(self, attrs.fields(MessageCosts).crowd_bytes, self.crowd_bytes)
 
 
 @attrs.frozen(kw_only=True)
@@ -97,9 +109,17 @@ class Costs:
         copy_byte: seconds of a byte that a CPU copies in its memory; None where it does not know.
     """
 
-    off_host: MessageCosts | None = attrs.field(default=None, validator=attrs.validators.optional(_messages))
-    on_host: MessageCosts | None = attrs.field(default=None, validator=attrs.validators.optional(_messages))
-    copy_byte: float | None = attrs.field(default=None, validator=attrs.validators.optional(_seconds))
+    off_host: MessageCosts | None = None
+    on_host: MessageCosts | None = None
+    copy_byte: float | None = None
+
+    def __attrs_post_init__(self) -> None:
+        if type(self.off_host) is not MessageCosts and self.off_host is not None:
+            _messages(self, attrs.fields(Costs).off_host, self.off_host)
+        if type(self.on_host) is not MessageCosts and self.on_host is not None:
+            _messages(self, attrs.fields(Costs).on_host, self.on_host)
+        if self.copy_byte is not None:
+            _seconds(self, attrs.fields(Costs).copy_byte, self.copy_byte)
 
 
 UNITS = (

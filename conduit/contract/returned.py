@@ -29,13 +29,11 @@ def _several(kind: type) -> Callable[[Any], bool]:
 
 
 def is_counts(found: Any) -> bool:
-    """Say whether something is a mapping of names to whole numbers from 0 on."""
+    """Say whether something is a mapping of names to whole numbers."""
     if not isinstance(found, dict | Mapping):
         return False
-    values = found.values()
     # The first says it of most, in one step.
-    whole = {int}.issuperset(map(type, values)) or all(isinstance(each, Integral) for each in values)
-    return whole and min(values, default=0) >= 0
+    return {int}.issuperset(map(type, found.values())) or all(isinstance(each, Integral) for each in found.values())
 
 
 def _is_seconds(found: Any) -> bool:
@@ -46,7 +44,7 @@ def _is_seconds(found: Any) -> bool:
 
 _COUNT = Returns(lambda found: found is None or (isinstance(found, int) and found > 0), "an int of at least 1, or None")
 TICKS = Returns(lambda found: isinstance(found, int) and found >= 0, "an int of picoseconds, 0 or more")
-COUNTS = Returns(is_counts, "a dict of counts by name, whole numbers from 0 on")
+COUNTS = Returns(is_counts, "a dict of counts by name, whole numbers")
 
 OF_CLASS = {
     "limits": Returns(lambda found: isinstance(found, Limits), "conduit.contract.Limits(...)"),

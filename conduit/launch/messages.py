@@ -108,17 +108,10 @@ class MessageRank:
         """Return the counts of the endpoint and of its port.
 
         Raises:
-            ConduitError: the network has none, as what it counts with has failed, or has some of another's name.
+            ConduitError: the network has none, as what it counts with has failed.
         """
         try:
-            counted, of_network = self._endpoint._counted(), self._port.statistics()
-            if not of_network.keys().isdisjoint(counted):
-                name = min(of_network.keys() & counted.keys())
-                raise ConduitError(
-                    f"conduit {self._spec.name!r} counts {name!r} on rank {self._endpoint.rank}, which the core or a "
-                    f"layer counts by that name; give the network's a name of its own, as '{self._spec.name}_{name}'"
-                )
-            return {**counted, **of_network}
+            return {**self._endpoint._counted(), **self._port.statistics()}
         except ConduitError:
             raise
         except Exception as error:  # behind the last main: no line of a program has to do with it

@@ -241,7 +241,7 @@ def test_what_a_network_says_of_itself_and_is_not_that(name, found, write):
     assert str(caught.value) == f"Wrong.{name} returned {found!r}; return {write}"
 
 
-BY_HOST = 'a dict by host of dicts of counts by name, whole numbers from 0 on, as {0: {"x_count": 3}}'
+BY_HOST = 'a dict by host of dicts of counts by name, whole numbers, as {0: {"x_count": 3}}'
 
 
 @pytest.mark.parametrize(
@@ -251,10 +251,8 @@ BY_HOST = 'a dict by host of dicts of counts by name, whole numbers from 0 on, a
         (Loggp, "allgather_ticks", -5, "an int of picoseconds, 0 or more"),
         (Loggp, "host_statistics", 7, BY_HOST),
         (Loggp, "host_statistics", {"0": {"x": 1}}, BY_HOST),
-        (Loggp, "host_statistics", {0: {"x": -1}}, BY_HOST),
-        (LoggpTransport, "statistics", [5], "a dict of counts by name, whole numbers from 0 on"),
-        (LoggpTransport, "statistics", {"x": 3, "y": -3}, "a dict of counts by name, whole numbers from 0 on"),
-        (LoggpTransport, "statistics", {"x": 0.5}, "a dict of counts by name, whole numbers from 0 on"),
+        (LoggpTransport, "statistics", [5], "a dict of counts by name, whole numbers"),
+        (LoggpTransport, "statistics", {"x": 0.5}, "a dict of counts by name, whole numbers"),
     ],
 )
 def test_what_a_network_says_of_a_job_and_is_not_that(base, name, found, write):

@@ -1,14 +1,11 @@
 """Figures that a network says of itself and that cannot be: of a wrong sign, no number, of hosts that are not there."""
 
-import re
-
 import numpy as np
 import pytest
 
 import conduit
 from conduit.contract import Costs, MessageCosts
 from conduits.loggp import Loggp
-from conduits.loggp.port import LoggpTransport
 
 SOUND = {"start": 3e-6, "send": 1e-6, "receive": 1e-6, "medium_byte": 1e-9, "long_start": 3e-6, "long_byte": 1e-9}
 
@@ -61,16 +58,4 @@ def test_counts_of_a_host_that_is_not_there(monkeypatch):
     assert str(caught.value) == (
         "Loggp.host_statistics returned counts of host 7; the hosts of this job are 0 to 1: count by host, as in "
         "self.setup.hosts"
-    )
-
-
-@pytest.mark.parametrize("name", ["requests_sent", "payload_bytes_off_host"])
-def test_a_count_by_a_name_of_the_cores(monkeypatch, name):
-    """It would stand in the place of the core's, in reports too."""
-    monkeypatch.setattr(LoggpTransport, "statistics", lambda transport: {name: 3})
-    with pytest.raises(conduit.ConduitError) as caught:
-        conduit.run(main, ranks=2, conduit="loggp")
-    assert re.sub(r"rank \d", "rank #", str(caught.value)) == (
-        f"conduit 'loggp' counts {name!r} on rank #, which the core or a layer counts by that name; give the network's "
-        f"a name of its own, as 'loggp_{name}'"
     )
