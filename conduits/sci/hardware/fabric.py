@@ -255,10 +255,15 @@ class Adapter:
             self._first, self._quiet = times, now + times.quiet
             end = now + times.takes
         bus.free_at = now + times.bus
-        for link, head, tail in zip(links, times.heads, times.tails):  # noqa: B905  a keyword costs, here too
-            if link.free_at > now and link.free_at > now + head:  # nearly always free already: a sum costs
-                return self._carry(plan, end, landed, plan.way.links.index(link))
-            link.free_at = now + tail
+        head, tail, way = now + PIO_START_PS, now + times.tail, plan.way
+        into = way.into
+        if into.free_at > head:
+            return self._carry(plan, end, landed, 1)
+        into.free_at = now + times.into
+        for link in links:
+            if link.free_at > head:
+                return self._carry(plan, end, landed, way.links.index(link))
+            link.free_at = tail
         self.arrival = now + times.arrives
         return end
 
@@ -266,19 +271,23 @@ class Adapter:
         """Return when what is stored at `when` has landed, if nothing is in its way or happens until then; else 0."""
         if self.bus.free_at > when or self._quiet > when or not plan.links:
             return 0
-        times = plan.times
-        for link, head in zip(plan.links, times.heads):  # noqa: B905
-            if link.free_at > when + head:
+        head = when + PIO_START_PS
+        if plan.way.into.free_at > head:
+            return 0
+        for link in plan.links:
+            if link.free_at > head:
                 return 0
-        return when + times.arrives
+        return when + plan.times.arrives
 
     def pio_alone(self, plan: StorePlan) -> int:
         """Store as planned, nothing being in the way; return when the last byte is in memory."""
         now, times = self.kernel.now, plan.times
         self._first, self._quiet = times, now + times.quiet
         self.bus.free_at = now + times.bus
-        for link, tail in zip(plan.links, times.tails):  # noqa: B905
-            link.free_at = now + tail
+        plan.way.into.free_at = now + times.into
+        tail = now + times.tail
+        for link in plan.links:
+            link.free_at = tail
         plan.uses += 1
         return now + times.arrives
 

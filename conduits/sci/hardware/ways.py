@@ -57,8 +57,8 @@ class StoreTimes:
         quiet: from the write until its last response is back.
         whole: it is one piece, and its packets fit the window.
         bus: until when the sender's bus is taken, from the write on.
-        heads: of stores of one packet each, from when each link behind the bus is taken.
-        tails: until when.  Both are empty where others find room between packets.
+        into: until when the receiver's bus is taken, of stores of one packet each; 0 where others find room between.
+        tail: until when each link is taken, likewise.
         response: from a landing until the sending adapter knows of it, picoseconds.
         turnaround: from the issue of a small packet until its response is back, picoseconds.
     """
@@ -73,15 +73,15 @@ class StoreTimes:
     quiet: int
     whole: bool
     bus: int
-    heads: tuple[int, ...]
-    tails: tuple[int, ...]
+    into: int
+    tail: int
     response: int
     turnaround: int
 
 
 NO_STORE = StoreTimes(
-    nbytes=0, packets=0, stores=0, together=0, takes=0, wire=0, arrives=0, quiet=0, whole=False, bus=0, heads=(),
-    tails=(), response=0, turnaround=0,
+    nbytes=0, packets=0, stores=0, together=0, takes=0, wire=0, arrives=0, quiet=0, whole=False, bus=0, into=0, tail=0,
+    response=0, turnaround=0,
 )  # fmt: skip
 """In the place of what a write takes where none can be made."""
 
@@ -90,7 +90,7 @@ class Shape:
     """What all ways have in common that lead by the same steps.
 
     Args:
-        links: of one such way, the buses at both ends included.
+        links: of one such way, behind the buses of both ends.
         steps: as `Torus.steps` gives them.
         back: the steps that the response goes.
 
@@ -108,7 +108,7 @@ class Shape:
         self.slowest = slowest(links)
         self.response = _response(back)
         self.turnaround = self.delays.latency + self.response
-        self._durations = [link.takes for link in links]
+        self._durations = links[0].takes, links[-1].takes
         self._times: dict[tuple[int, int, int], StoreTimes] = {}
 
     def times(self, nbytes: int, count: int, stores: int, piece: int) -> StoreTimes:
@@ -117,9 +117,8 @@ class Shape:
         if found is None:
             takes = stores * PIO_START_PS - (-nbytes * PS_PER_S // PIO_BYTES_PER_S)
             wire = wire_bytes(nbytes, count)
-            bus, *durations = [each[wire] for each in self._durations]
-            heads = [PIO_START_PS + after for after in self.delays.after[1:]] if count == stores else []
-            tails = [head + duration for head, duration in zip(heads, durations, strict=False)]
+            bus, link = (PIO_START_PS + each[wire] for each in self._durations)
+            alone = count == stores
             found = self._times[nbytes, count, stores] = StoreTimes(
                 nbytes=nbytes,
                 packets=count,
@@ -130,9 +129,9 @@ class Shape:
                 arrives=max(PIO_START_PS + self.slowest[wire], takes) + self.delays.latency,
                 quiet=takes + self.turnaround,
                 whole=nbytes <= piece and count <= WINDOW,
-                bus=PIO_START_PS + bus,
-                heads=tuple(heads),
-                tails=tuple(tails),
+                bus=bus,
+                into=bus if alone else 0,
+                tail=link if alone else 0,
                 response=self.response,
                 turnaround=self.turnaround,
             )
@@ -151,10 +150,10 @@ class StorePlan:
     Attributes:
         way: where to.
         times: what each takes; `NO_STORE` where none can be made.
-        links: of the way behind the bus, where `heads` and `tails` say from when until when each is taken; none where
-            it is not whole, others find room, or somebody listens.
+        links: of the way behind the buses, each of which is taken until `times.tail`; none where it is not whole,
+            others find room, or somebody listens.
         uses: writes that have begun.
-        others: those of them that did not find all of `links` free.
+        others: those of them that did not find all free.
     """
 
     __slots__ = ("links", "others", "times", "uses", "way")
@@ -169,7 +168,7 @@ class StorePlan:
         """Let each of the writes from now on take `times`; none has been counted."""
         self.times = times
         self.links: Sequence[Link] = (
-            self.way.behind if times.heads and times.whole and self.way.first.kernel.carried is None else ()
+            self.way.behind if times.tail and times.whole and self.way.first.kernel.carried is None else ()
         )
 
 
@@ -180,24 +179,28 @@ _NONE_KEPT: dict[tuple[int, int, int], StorePlan] = {}
 class TorusRoute(Route):
     """The way from one host to another: the sender's bus, the receiver's bus, the links.
 
-    The receiver's bus is taken as if the bytes were there when they leave the sender's.  Taken when they arrive, which
-    is up to a microsecond later, it would be held for them until then, and that host could store nothing.
+    All are taken as if the bytes were on each when they leave the sender.  On average packets then wait about as long
+    as at links that serve them as they come (tests/hardware/test_sci_waits.py).  Taken for when the bytes come, up to
+    two microseconds later, a link would be held for them until then: few packets of 50 ns would keep all others from a
+    ring that is nearly idle.
 
     Attributes:
         shape: what it shares with others.
-        behind: the links behind the sender's bus.
+        into: the receiver's bus.
+        behind: the links.
         plans: of the PIO writes over it.
         kept: those of them that are for all, by bytes, packets and stores.
     """
 
-    __slots__ = ("_late", "behind", "kept", "plans", "shape")
+    __slots__ = ("_late", "behind", "into", "kept", "plans", "shape")
 
     REST = PlainRest
 
     def __init__(self, links: tuple[Link, ...], shape: Shape) -> None:
         self.lay(links, shape.delays, shape.slowest)
         self.shape = shape
-        self.behind = links[1:]
+        self.into = links[1]
+        self.behind = links[2:]
         self.plans: list[StorePlan] = []
         self.kept = _NONE_KEPT
         self._late: list[tuple[int, int]] | None = None  # of stores that links hold up: when issued, when they land
@@ -246,14 +249,9 @@ class TorusRoute(Route):
 
 
 def _delays(steps: Sequence[int]) -> Delays:
-    """Return the delays behind both buses and each link of a way that leads by `steps`."""
-    delays = [0, _OUT_PS]
-    for count in filter(None, steps):
-        if len(delays) > 2:
-            delays[-1] += _TURN_PS
-        delays += [_HOP_PS] * count
-    delays[-1] += _IN_PS
-    return Delays(delays)
+    """Return the delays of a way that leads by `steps`: all links are taken at once, the time lies behind the last."""
+    turns = max(0, sum(map(bool, steps)) - 1)
+    return Delays([0] * (1 + sum(steps)) + [_OUT_PS + sum(steps) * _HOP_PS + turns * _TURN_PS + _IN_PS])
 
 
 def _response(steps: Sequence[int]) -> int:
