@@ -1,11 +1,15 @@
 """Links that carry bytes at a rate, one transfer at a time, and transfers over a route of links.
 
-The head of a transfer moves on as soon as it can (cut-through); a link is taken from the moment the
-head gets there for as long as the bytes need at the link's rate.
+The head of a transfer moves on as soon as it can (cut-through); a link is taken for as long as the bytes need at its
+rate.
 
-A route is reserved in one go as long as each link is free when the head gets there.  At the first
-busy link the rest is left to an event at that link's release (rule T7): one event per wait,
-none per hop.  Who waits for a link gets it in the order of arrival.
+A route is reserved in one go as long as each link is free.  At the first busy link the rest is left to an event at that
+link's release (rule T7): one event per wait, none per hop.  Who waits for a link gets it in the order of arrival.
+
+All links are taken as if the head got to each when it gets to the first; what delays there are lie behind the last.  A
+link that is taken ahead, for when the head gets there, is held for it until then: who comes to it meanwhile would wait
+for bytes that are still on their way.  With one time for all links transfers wait about as long as where each link
+serves them as they come (tests/hardware/test_waits.py), with the other up to twenty times as long.
 
 Bytes that come slower than a link can carry them leave room between them for those of others.  So a
 link that is taken when the head gets there is not busy if it can carry all by the time of the tail, or
@@ -19,7 +23,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import accumulate, chain
+from itertools import chain
 from operator import attrgetter
 from typing import ClassVar, NamedTuple, TypeAlias
 
@@ -217,29 +221,20 @@ def slowest(links: Iterable[Link]) -> Mapping[int, int]:
     return min(links, key=_RATE).takes
 
 
-class Delays:
-    """When the head of a transfer gets where; one object for all routes that are alike, of which there may be many.
+def latency_of(delays: Iterable[int]) -> int:
+    """Return how much later than to the first link a head gets to the far end, picoseconds.
 
     Args:
         delays: from the near end of each link to that of what follows it, picoseconds.
 
     Raises:
         ValueError: one is no int from 0 on.
-
-    Attributes:
-        after: how much later than the first the head gets to each link.
-        latency: how much later it gets to the far end.
     """
-
-    __slots__ = ("after", "latency")
-
-    def __init__(self, delays: Iterable[int]) -> None:
-        delays = tuple(delays)
-        if not {int}.issuperset(map(type, delays)) or min(delays, default=0) < 0:  # of most in one step
-            for number, delay in enumerate(delays):
-                check_ticks(f"Route: delay {number} of its hops", delay)
-        *after, self.latency = accumulate(delays, initial=0)
-        self.after = tuple(after)
+    delays = tuple(delays)
+    if not {int}.issuperset(map(type, delays)) or min(delays, default=0) < 0:  # of most in one step
+        for number, delay in enumerate(delays):
+            check_ticks(f"Route: delay {number} of its hops", delay)
+    return sum(delays)
 
 
 class Rest:
@@ -264,31 +259,28 @@ class Rest:
 
     def __call__(self, when: int) -> None:
         """Go on, link by link, until another one is busy; the first, which is there at `when`, has been waited for."""
-        route, nbytes, first, tail = self.route, self.nbytes, self.index, self.tail
-        links, after = route.links, route.after
-        start = when - after[first]
-        # The tail is kept as seen from the first link, so that only what holds it up moves it.
-        if start > tail:
-            tail = start
-        busy = links[first]
-        end = busy.reserve(when, nbytes) - after[first]
+        nbytes, tail, links = self.nbytes, self.tail, self.route.links
+        if when > tail:
+            tail = when
+        busy = links[self.index]
+        end = busy.reserve(when, nbytes)
         if busy._queue:  # before `then`, in which somebody may go on at once
             busy._close()
         if end > tail:
             tail = end
-        for index in range(first + 1, len(links)):
-            link, later = links[index], after[index]  # a link may be on the route twice
-            begin, free = start + later, link.free_at
+        for index in range(self.index + 1, len(links)):
+            link = links[index]  # a link may be on the route twice
+            begin, free = when, link.free_at
             if free > begin:
-                if free + link.takes[nbytes] > tail + later:
+                if free + link.takes[nbytes] > tail:
                     self.index, self.tail = index, tail
                     link.wait(begin, self)
                     return
                 begin = free
-            end = link.reserve(begin, nbytes) - later
+            end = link.reserve(begin, nbytes)
             if end > tail:
                 tail = end
-        self.then(tail + route.latency)
+        self.then(tail + self.route.latency)
 
 
 class PlainRest(Rest):
@@ -298,31 +290,26 @@ class PlainRest(Rest):
 
     def __call__(self, when: int) -> None:
         """Go on as `Rest` does."""
-        route, nbytes, first, tail = self.route, self.nbytes, self.index, self.tail
-        links, after = route.links, route.after
+        nbytes, first, tail, links = self.nbytes, self.index, self.tail, self.route.links
         link = links[first]
-        start, longest = when - after[first], link.takes[nbytes]
-        link.free_at = when + longest
+        link.free_at = end = when + link.takes[nbytes]
         if link._queue:  # before `then`, in which somebody may go on at once
             link._close()
-        if start + longest > tail:
-            tail = start + longest
-        first += 1
-        for link, later in zip(links[first:], after[first:]):  # noqa: B905
-            begin, takes = start + later, link.takes[nbytes]
-            if link.free_at <= begin:
-                link.free_at = begin + takes
-                if takes > longest:
-                    longest = takes
-                    if start + takes > tail:
-                        tail = start + takes
-            elif link.free_at + takes <= tail + later:
+        if end > tail:
+            tail = end
+        for link in links[first + 1 :]:
+            takes = link.takes[nbytes]
+            if link.free_at <= when:
+                link.free_at = end = when + takes
+                if end > tail:
+                    tail = end
+            elif link.free_at + takes <= tail:
                 link.free_at += takes
             else:
                 self.index, self.tail = links.index(link, first), tail
-                link.wait(begin, self)
+                link.wait(when, self)
                 return
-        self.then(tail + route.latency)
+        self.then(tail + self.route.latency)
 
 
 class Route:
@@ -336,14 +323,13 @@ class Route:
 
     Attributes:
         links: the links.
-        after: how much later than the first the head gets to each.
         first: the link that the sender feeds.
         slowest: how long sizes take the slowest of them.
         latency: the sum of the delays, picoseconds.
         carried: how many transfers of each size have begun; some of them may wait for a link.
     """
 
-    __slots__ = ("after", "carried", "first", "latency", "links", "slowest")
+    __slots__ = ("carried", "first", "latency", "links", "slowest")
 
     RESERVES: ClassVar[tuple[str, ...]] = ("carry",)
     """The methods that take links, called as `method(nbytes, head, ...)`."""
@@ -352,13 +338,12 @@ class Route:
 
     def __init__(self, hops: Sequence[Hop]) -> None:
         links, delays = zip(*hops, strict=True)
-        self.lay(links, Delays(delays), slowest(links))
+        self.lay(links, latency_of(delays), slowest(links))
 
-    def lay(self, links: tuple[Link, ...], delays: Delays, slowest: Mapping[int, int]) -> None:
-        """Lead over these links; what `__init__` does, for routes that share their delays and what takes longest."""
+    def lay(self, links: tuple[Link, ...], latency: int, slowest: Mapping[int, int]) -> None:
+        """Lead over these links; what `__init__` does, for routes of which latency and what takes longest are known."""
         self.links = links
-        self.after = delays.after
-        self.latency = delays.latency
+        self.latency = latency
         self.first = links[0]
         self.slowest = slowest
         self.carried: defaultdict[int, int] = defaultdict(int)
@@ -385,24 +370,21 @@ class Route:
             The time at which the last byte gets to the far end, if no link is busy; else 0, and
             `then` will be told.
         """
-        hops = zip(self.links[index:], self.after[index:]) if index else zip(self.links, self.after)  # noqa: B905
-        for link, after in hops:
-            begin, free = head + after, link.free_at
-            if free <= begin:
-                link.free_at = begin + link.takes[nbytes]
+        for link in self.links[index:] if index else self.links:
+            free = link.free_at
+            if free <= head:
+                link.free_at = head + link.takes[nbytes]
             else:
                 free += link.takes[nbytes]
-                if free <= tail + after:
+                if free <= tail:
                     link.free_at = free
                 elif free <= link.paced:
-                    head = link.go_between(begin, nbytes) - after
+                    head = link.go_between(head, nbytes)
                 else:
                     self.wait(link, nbytes, head, tail, then)
                     return 0
-            if not whole:
-                end = tail + after
-                if end > link.paced:
-                    link.paced = end
+            if not whole and tail > link.paced:
+                link.paced = tail
         self.carried[nbytes] += 1
         last = head + self.slowest[nbytes]
         return (last if last > tail else tail) + self.latency
@@ -446,7 +428,7 @@ class Route:
             end = head + takes[nbytes]
             if end > tail:
                 tail = end
-        busy.wait(head + self.after[index], self.REST(self, index, nbytes, tail, then))
+        busy.wait(head, self.REST(self, index, nbytes, tail, then))
 
 
 def over_routes(links: Iterable[Link]) -> OverRoutes:

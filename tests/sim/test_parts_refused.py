@@ -6,7 +6,7 @@ import pytest
 
 from conduit.sim import Kernel
 from conduit.sim.dma import DmaEngine
-from conduit.sim.link import Delays, Link, Route
+from conduit.sim.link import Link, Route, latency_of
 from conduit.sim.lossy import Lossy
 from conduit.sim.queues import QueuedLink
 from conduit.sim.units import NS
@@ -28,7 +28,7 @@ def test_a_rate_of_a_link(wrong):
 def test_a_delay_of_a_route(wrong):
     kernel = Kernel()
     hops = [(Link(kernel, 10**8), 200 * NS), (Link(kernel, 10**8), wrong)]
-    for make in (lambda: Route(hops), lambda: Delays(delay for _, delay in hops)):
+    for make in (lambda: Route(hops), lambda: latency_of(delay for _, delay in hops)):
         with pytest.raises(ValueError, match=rf"^Route: delay 1 of its hops={wrong!r} {TIME}$"):
             make()
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from conduit.sim.link import Delays, Link, PlainRest, Route, slowest
+from conduit.sim.link import Link, PlainRest, Route, slowest
 from conduit.sim.units import PS_PER_S
 from conduits.sci import constants as c
 
@@ -95,19 +95,19 @@ class Shape:
         back: the steps that the response goes.
 
     Attributes:
-        delays: when a head gets where.
+        latency: how long a head takes, picoseconds.
         slowest: how long sizes take the slowest link.
         response: from a landing until the sending adapter knows of it, picoseconds.
         turnaround: from the issue of a small packet until its response is back, picoseconds.
     """
 
-    __slots__ = ("_durations", "_times", "delays", "response", "slowest", "turnaround")
+    __slots__ = ("_durations", "_times", "latency", "response", "slowest", "turnaround")
 
     def __init__(self, links: Sequence[Link], steps: Sequence[int], back: Sequence[int]) -> None:
-        self.delays = _delays(steps)
+        self.latency = _latency(steps)
         self.slowest = slowest(links)
         self.response = _response(back)
-        self.turnaround = self.delays.latency + self.response
+        self.turnaround = self.latency + self.response
         self._durations = links[0].takes, links[-1].takes
         self._times: dict[tuple[int, int, int], StoreTimes] = {}
 
@@ -126,7 +126,7 @@ class Shape:
                 together=packets_together(takes, count, self.turnaround),
                 takes=takes,
                 wire=wire,
-                arrives=max(PIO_START_PS + self.slowest[wire], takes) + self.delays.latency,
+                arrives=max(PIO_START_PS + self.slowest[wire], takes) + self.latency,
                 quiet=takes + self.turnaround,
                 whole=nbytes <= piece and count <= WINDOW,
                 bus=bus,
@@ -179,11 +179,6 @@ _NONE_KEPT: dict[tuple[int, int, int], StorePlan] = {}
 class TorusRoute(Route):
     """The way from one host to another: the sender's bus, the receiver's bus, the links.
 
-    All are taken as if the bytes were on each when they leave the sender.  On average packets then wait about as long
-    as at links that serve them as they come (tests/hardware/test_sci_waits.py).  Taken for when the bytes come, up to
-    two microseconds later, a link would be held for them until then: few packets of 50 ns would keep all others from a
-    ring that is nearly idle.
-
     Attributes:
         shape: what it shares with others.
         into: the receiver's bus.
@@ -197,7 +192,7 @@ class TorusRoute(Route):
     REST = PlainRest
 
     def __init__(self, links: tuple[Link, ...], shape: Shape) -> None:
-        self.lay(links, shape.delays, shape.slowest)
+        self.lay(links, shape.latency, shape.slowest)
         self.shape = shape
         self.into = links[1]
         self.behind = links[2:]
@@ -248,13 +243,17 @@ class TorusRoute(Route):
                 carried[plan.times.wire] += plan.uses - plan.others
 
 
-def _delays(steps: Sequence[int]) -> Delays:
-    """Return the delays of a way that leads by `steps`: all links are taken at once, the time lies behind the last."""
-    turns = max(0, sum(map(bool, steps)) - 1)
-    return Delays([0] * (1 + sum(steps)) + [_OUT_PS + sum(steps) * _HOP_PS + turns * _TURN_PS + _IN_PS])
+def _latency(steps: Sequence[int]) -> int:
+    """Return how long a head takes over a way that leads by these steps."""
+    return _OUT_PS + _links_ps(steps) + _IN_PS
 
 
 def _response(steps: Sequence[int]) -> int:
     """Return how long a response takes that goes by `steps` along the dimensions."""
+    return _RESPONSE_PS + _links_ps(steps)
+
+
+def _links_ps(steps: Sequence[int]) -> int:
+    """Return how long links take to pass on a head that goes by `steps` along the dimensions."""
     turns = max(0, sum(map(bool, steps)) - 1)
-    return _RESPONSE_PS + sum(steps) * _HOP_PS + turns * _TURN_PS
+    return sum(steps) * _HOP_PS + turns * _TURN_PS

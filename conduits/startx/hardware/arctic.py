@@ -9,10 +9,9 @@ the ways up.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 
 from conduit.sim.kernel import Kernel
-from conduit.sim.link import Delays, Link, Route
+from conduit.sim.link import Link, Route
 from conduits.startx import constants as c
 
 _RATE = c.bytes_per_s(c.LINK_RATE)
@@ -71,7 +70,7 @@ class FatTreeRoute(Route):
     RESERVES = (*Route.RESERVES, "pass_freely")
 
     def __init__(self, links: tuple[ArcticLink, ...], *, high: bool) -> None:
-        self.lay(links, _delays(len(links)), links[0].takes)
+        self.lay(links, _OUT_PS + (len(links) - 1) * _STAGE_PS + _IN_PS, links[0].takes)
         self.high = high
 
     def pass_freely(self, nbytes: int, head: int, tail: int) -> int:
@@ -87,21 +86,13 @@ class FatTreeRoute(Route):
             those behind it are left to `carry`.
         """
         takes = self.slowest[nbytes]
-        for link, after in zip(self.links, self.after):  # noqa: B905  a keyword costs
-            begin = head + after
-            if link.free_at > begin:
-                return ~self.links.index(link)
-            link.free_at = begin + takes
-        self.carried[nbytes] += 1
         last = head + takes
+        for link in self.links:
+            if link.free_at > head:
+                return ~self.links.index(link)
+            link.free_at = last
+        self.carried[nbytes] += 1
         return (last if last > tail else tail) + self.latency
-
-
-@cache
-def _delays(links: int) -> Delays:
-    """Return when a head gets where on every way of so many links."""
-    inner = [_STAGE_PS] * (links - 2)
-    return Delays([_OUT_PS + _STAGE_PS, *inner, _IN_PS])
 
 
 def _wide(source: int, target: int) -> int:

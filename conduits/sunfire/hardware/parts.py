@@ -158,8 +158,7 @@ class Lane(Route):
 
     Attributes:
         parts: all that must work.
-        duplex: each link, when its head gets there, its other direction, and how long sizes take it alone
-            and with the other direction busy.
+        duplex: each link, its other direction, and how long sizes take it alone and with the other direction busy.
         lines: lines of stores that were sent over it.
         loaded: lines of data that loads brought over it.
     """
@@ -181,7 +180,7 @@ class Lane(Route):
         self.parts: list[Component] = [source, target, *self.cables] + ([switch] if switch else [])
         self.lines = self.loaded = 0
         self._held = 0  # of these, lines that found a link busy; they are counted as the transfers that waited
-        self.duplex = tuple(_both_ways(link, after) for link, after in zip(self.links, self.after, strict=True))
+        self.duplex = tuple(map(_both_ways, self.links))
         self._steps: dict[int, list[Step]] = {}  # by size
         halves = [half for half, _ in cables]
         self._out, self._halves, self._in = source.path, halves, target.path
@@ -213,12 +212,11 @@ class Lane(Route):
             head: when the first gets to the first link, picoseconds.
             tail: when the last one does.
         """
-        for link, after, reverse, alone, both in self._steps.get(nbytes) or self._lay_out(nbytes):
-            begin = head + after
-            takes = alone if reverse is None or reverse.free_at <= begin else both
-            if link.free_at <= begin:
-                link.free_at = begin + takes
-            elif link.free_at + takes <= tail + after:
+        for link, reverse, alone, both in self._steps.get(nbytes) or self._lay_out(nbytes):
+            takes = alone if reverse is None or reverse.free_at <= head else both
+            if link.free_at <= head:
+                link.free_at = head + takes
+            elif link.free_at + takes <= tail:
                 link.free_at += takes
             else:
                 return link
@@ -258,9 +256,7 @@ class Lane(Route):
 
     def _lay_out(self, nbytes: int) -> list[Step]:
         """Return each link as `duplex` does, with how long `nbytes` take it."""
-        steps = [
-            (link, after, reverse, alone[nbytes], both[nbytes]) for link, after, reverse, alone, both in self.duplex
-        ]
+        steps = [(link, reverse, alone[nbytes], both[nbytes]) for link, reverse, alone, both in self.duplex]
         self._steps[nbytes] = steps
         return steps
 
@@ -287,12 +283,12 @@ class Lane(Route):
         return " to ".join(part.name for part in (self.source, *self.cables, self.target))
 
 
-Duplex = tuple[Link, int, Link | None, Mapping[int, int], Mapping[int, int]]
-Step = tuple[Link, int, Link | None, int, int]
+Duplex = tuple[Link, Link | None, Mapping[int, int], Mapping[int, int]]
+Step = tuple[Link, Link | None, int, int]
 
 
-def _both_ways(link: Link, after: int) -> Duplex:
+def _both_ways(link: Link) -> Duplex:
     """Return a step of a lane; a data path is one resource for both directions, and has no reverse."""
     if isinstance(link, Half):
-        return link, after, link.reverse, link.takes, link.both
-    return link, after, None, link.takes, link.takes
+        return link, link.reverse, link.takes, link.both
+    return link, None, link.takes, link.takes
