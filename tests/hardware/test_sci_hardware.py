@@ -209,9 +209,18 @@ def test_what_is_still_on_its_way_does_not_hold_up_stores_of_the_host_that_it_go
     assert rates([(0, 1), (1, 0)], nbytes) == pytest.approx([alone] * 2, rel=0.01)
 
 
-def test_stores_of_8_bytes_both_ways_wait_for_no_more_than_a_store():
-    (alone,) = rates([(0, 1)], 8)
-    assert min(rates([(0, 1), (1, 0)], 8)) > 0.7 * alone
+@pytest.mark.parametrize("nbytes", [8, 16, 64, 256])
+@pytest.mark.parametrize("targets", [(1, 2), (1, 1)])
+def test_a_store_holds_the_bus_for_its_bytes_and_not_for_its_start(nbytes, targets):
+    """Two CPUs of a host store as if each were alone, and both ways short stores do: the bus has room for both."""
+    (alone,) = rates([(0, 1)], nbytes)
+    assert rates([(0, target) for target in targets], nbytes) == pytest.approx([alone] * 2, rel=0.03)
+    assert rates([(0, 1), (1, 0)], nbytes) == pytest.approx([alone] * 2, rel=0.01)
+
+
+def test_stores_of_one_packet_by_four_cpus_come_to_what_the_bus_carries():
+    found = sum(rates([(0, 1), (0, 2), (0, 4), (0, 3)], 64))
+    assert found == pytest.approx(528 * 64 / wire_bytes(64), rel=0.02)  # MB/s
 
 
 @pytest.mark.parametrize("cpus", [1, 2, 3, 5])

@@ -254,16 +254,15 @@ class Adapter:
         else:  # nothing of this adapter is under way: the window cannot fill
             self._first, self._quiet = times, now + times.quiet
             end = now + times.takes
-        bus.free_at = now + times.bus
-        head, tail, way = now + PIO_START_PS, now + times.tail, plan.way
+        way, bus.free_at = plan.way, now + times.bus
         into = way.into
-        if into.free_at > head:
+        if into.free_at > now:
             return self._carry(plan, end, landed, 1)
-        into.free_at = now + times.into
+        into.free_at, free = bus.free_at, now + times.link
         for link in links:
-            if link.free_at > head:
+            if link.free_at > now:
                 return self._carry(plan, end, landed, way.links.index(link))
-            link.free_at = tail
+            link.free_at = free
         self.arrival = now + times.arrives
         return end
 
@@ -271,11 +270,10 @@ class Adapter:
         """Return when what is stored at `when` has landed, if nothing is in its way or happens until then; else 0."""
         if self.bus.free_at > when or self._quiet > when or not plan.links:
             return 0
-        head = when + PIO_START_PS
-        if plan.way.into.free_at > head:
+        if plan.way.into.free_at > when:
             return 0
         for link in plan.links:
-            if link.free_at > head:
+            if link.free_at > when:
                 return 0
         return when + plan.times.arrives
 
@@ -283,11 +281,10 @@ class Adapter:
         """Store as planned, nothing being in the way; return when the last byte is in memory."""
         now, times = self.kernel.now, plan.times
         self._first, self._quiet = times, now + times.quiet
-        self.bus.free_at = now + times.bus
-        plan.way.into.free_at = now + times.into
-        tail = now + times.tail
+        self.bus.free_at = plan.way.into.free_at = now + times.bus
+        free = now + times.link
         for link in plan.links:
-            link.free_at = tail
+            link.free_at = free
         plan.uses += 1
         return now + times.arrives
 
@@ -326,12 +323,13 @@ class Adapter:
         now, way, times = self.kernel.now, plan.way, plan.times
 
         def carried(arrival: int) -> None:
-            landed(way.in_order(now, end, arrival))
+            landed(way.in_order(now, end, arrival + PIO_START_PS))
 
-        arrival = way.carry(times.wire, now + PIO_START_PS, end, carried, index, whole=times.packets == times.stores)
+        # The CPU's start lies behind the links, as all that keeps the bytes from being there at once.
+        arrival = way.carry(times.wire, now, end - PIO_START_PS, carried, index, whole=times.packets == times.stores)
         if not arrival:
             return -end
-        self.arrival = way.in_order(now, end, arrival)
+        self.arrival = way.in_order(now, end, arrival + PIO_START_PS)
         return end
 
     def _pio_at(self, plan: StorePlan, issued: Then, landed: Then, _: int) -> None:

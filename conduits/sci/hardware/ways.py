@@ -56,9 +56,8 @@ class StoreTimes:
         arrives: from the write until the last byte is in memory.
         quiet: from the write until its last response is back.
         whole: it is one piece, and its packets fit the window.
-        bus: until when the sender's bus is taken, from the write on.
-        into: until when the receiver's bus is taken, of stores of one packet each; 0 where others find room between.
-        tail: until when each link is taken, likewise.
+        bus: how long each bus is taken, from the write on.
+        link: how long each link is taken, from the write on; 0 where others find room between packets.
         response: from a landing until the sending adapter knows of it, picoseconds.
         turnaround: from the issue of a small packet until its response is back, picoseconds.
     """
@@ -73,14 +72,13 @@ class StoreTimes:
     quiet: int
     whole: bool
     bus: int
-    into: int
-    tail: int
+    link: int
     response: int
     turnaround: int
 
 
 NO_STORE = StoreTimes(
-    nbytes=0, packets=0, stores=0, together=0, takes=0, wire=0, arrives=0, quiet=0, whole=False, bus=0, into=0, tail=0,
+    nbytes=0, packets=0, stores=0, together=0, takes=0, wire=0, arrives=0, quiet=0, whole=False, bus=0, link=0,
     response=0, turnaround=0,
 )  # fmt: skip
 """In the place of what a write takes where none can be made."""
@@ -117,8 +115,7 @@ class Shape:
         if found is None:
             takes = stores * PIO_START_PS - (-nbytes * PS_PER_S // PIO_BYTES_PER_S)
             wire = wire_bytes(nbytes, count)
-            bus, link = (PIO_START_PS + each[wire] for each in self._durations)
-            alone = count == stores
+            bus, link = (each[wire] for each in self._durations)
             found = self._times[nbytes, count, stores] = StoreTimes(
                 nbytes=nbytes,
                 packets=count,
@@ -130,8 +127,7 @@ class Shape:
                 quiet=takes + self.turnaround,
                 whole=nbytes <= piece and count <= WINDOW,
                 bus=bus,
-                into=bus if alone else 0,
-                tail=link if alone else 0,
+                link=link if count == stores else 0,
                 response=self.response,
                 turnaround=self.turnaround,
             )
@@ -150,7 +146,7 @@ class StorePlan:
     Attributes:
         way: where to.
         times: what each takes; `NO_STORE` where none can be made.
-        links: of the way behind the buses, each of which is taken until `times.tail`; none where it is not whole,
+        links: of the way behind the buses, each of which is taken for `times.link`; none where it is not whole,
             others find room, or somebody listens.
         uses: writes that have begun.
         others: those of them that did not find all free.
@@ -168,7 +164,7 @@ class StorePlan:
         """Let each of the writes from now on take `times`; none has been counted."""
         self.times = times
         self.links: Sequence[Link] = (
-            self.way.behind if times.tail and times.whole and self.way.first.kernel.carried is None else ()
+            self.way.behind if times.link and times.whole and self.way.first.kernel.carried is None else ()
         )
 
 
