@@ -284,7 +284,7 @@ class Rest:
 
 
 class PlainRest(Rest):
-    """The same where each link is a plain `Link`, on the route once, and nobody listens: no call for each link."""
+    """The same where each link is a plain `Link` and nobody listens: no call for each link."""
 
     __slots__ = ()
 
@@ -306,7 +306,7 @@ class PlainRest(Rest):
             elif link.free_at + takes <= tail:
                 link.free_at += takes
             else:
-                self.index, self.tail = links.index(link, first), tail
+                self.index, self.tail = links.index(link, first + 1), tail
                 link.wait(when, self)
                 return
         self.then(tail + self.route.latency)
@@ -370,7 +370,7 @@ class Route:
             The time at which the last byte gets to the far end, if no link is busy; else 0, and
             `then` will be told.
         """
-        for link in self.links[index:] if index else self.links:
+        for place, link in enumerate(self.links[index:] if index else self.links, index):
             free = link.free_at
             if free <= head:
                 link.free_at = head + link.takes[nbytes]
@@ -381,7 +381,7 @@ class Route:
                 elif free <= link.paced:
                     head = link.go_between(head, nbytes)
                 else:
-                    self.wait(link, nbytes, head, tail, then)
+                    self.wait(link, nbytes, head, tail, then, place)
                     return 0
             if not whole and tail > link.paced:
                 link.paced = tail
@@ -409,7 +409,9 @@ class Route:
         for nbytes, times in self.carried.items():
             carried[nbytes] += times
 
-    def wait(self, busy: Link, nbytes: int, head: int, tail: int, then: Callable[[int], object]) -> None:
+    def wait(
+        self, busy: Link, nbytes: int, head: int, tail: int, then: Callable[[int], object], index: int | None = None
+    ) -> None:
         """Leave the rest of a transfer, from the link `busy` on, to the event of its release.
 
         Args:
@@ -418,9 +420,11 @@ class Route:
             head: when the first byte gets to the first link, picoseconds.
             tail: when the last byte gets there.
             then: called as `then(arrival)`.
+            index: of the link; by default the first place at which it is on the route.
         """
         self.carried[nbytes] += 1
-        index = self.links.index(busy)
+        if index is None:
+            index = self.links.index(busy)
         if index:
             takes = self.first.takes
             if takes is not self.slowest:

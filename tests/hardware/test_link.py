@@ -324,14 +324,19 @@ def test_who_has_a_place_and_then_sends_at_once_is_behind_those_who_wait(kind):
     }  # fmt: skip
 
 
-def test_a_held_up_transfer_over_one_link_twice_goes_on_from_its_own_place():
+@pytest.mark.parametrize("kind", [Route, PlainRoute])
+def test_a_transfer_over_one_link_twice_takes_it_twice(kind):
     """As by a bus at both ends of a way: what waits for it the second time is not sent back to the first."""
     kernel = Kernel()
     bus, wire = Link(kernel, RATE), Link(kernel, RATE)
-    there, back = Route([(bus, 0), (wire, 5_000), (bus, 5_000)]), Route([(bus, 0)])
+    there, back = kind([(bus, 0), (wire, 5_000), (bus, 5_000)]), kind([(bus, 0)])
     arrivals = {}
     acts = [(0, carry(kernel, back, 100, arrivals, "first")), (0, carry(kernel, there, 50, arrivals, "both"))]
     acts += [(1 + number, carry(kernel, back, 100, arrivals, number)) for number in range(3)]
+    acts += [(10**6, carry(kernel, there, 50, arrivals, "alone"))]
     run(kernel, *acts)
-    assert set(arrivals) == {"first", "both", 0, 1, 2}
+    # Both times at the end of what waits then.
+    assert arrivals == {
+        "first": 100_000, 0: 250_000, 1: 350_000, 2: 450_000, "both": 510_000, "alone": 10**6 + 110_000
+    }  # fmt: skip
     assert kernel.events < 40
