@@ -6,6 +6,7 @@ import pytest
 
 from conduit import Endpoint, Token
 from conduit.conformance.cases import Case
+from conduit.conformance.programs import answer, send
 from conduit.contract import MessageCosts
 
 FACTOR = 4
@@ -20,19 +21,17 @@ async def _half_trips(ep: Endpoint, sizes: list[tuple[str, int]]) -> list[float]
     """Give half of a round trip between ranks 0 and 1 for each category and size, seconds."""
     told: list[int] = []
 
-    def ask_short(token: Token) -> None:
-        token.reply_short(tell)
-
     def tell(token: Token, *rest: object) -> None:
         told.append(1)
 
-    def ask_medium(token: Token, payload: memoryview) -> None:
-        token.reply_medium(tell, payload)
+    def ask_of(category: str) -> Callable[..., None]:
+        def ask(token: Token, *payload: memoryview) -> None:
+            answer(token, category, tell, payload=bytes(*payload))
 
-    def ask_long(token: Token, payload: memoryview) -> None:
-        token.reply_long(tell, bytes(payload), 0)
+        return ask
 
-    await ep.attach(ask_short, tell, ask_medium, ask_long)
+    asks = {category: ask_of(category) for category, _ in sizes}
+    await ep.attach(tell, *asks.values())
     found: list[float] = []
     for category, nbytes in sizes:
         data, begun = bytes(nbytes), 0.0
@@ -40,12 +39,7 @@ async def _half_trips(ep: Endpoint, sizes: list[tuple[str, int]]) -> list[float]
             if trip == 1:  # the first warms up
                 begun = ep.now
             if ep.rank == 0:
-                if category == "short":
-                    await ep.request_short(1, ask_short)
-                elif category == "medium":
-                    await ep.request_medium(1, ask_medium, data)
-                else:
-                    await ep.request_long(1, ask_long, data, 0)
+                await send(ep, category, 1, asks[category], payload=data)
                 await ep.block_until(lambda: bool(told))
                 told.clear()
         found.append((ep.now - begun) / TRIPS / 2)

@@ -270,13 +270,11 @@ class Rest:
             tail = end
         for index in range(self.index + 1, len(links)):
             link = links[index]  # a link may be on the route twice
-            begin, free = when, link.free_at
-            if free > begin:
-                if free + link.takes[nbytes] > tail:
-                    self.index, self.tail = index, tail
-                    link.wait(begin, self)
-                    return
-                begin = free
+            begin = max(when, link.free_at)
+            if begin > when and begin + link.takes[nbytes] > tail:
+                self.index, self.tail = index, tail
+                link.wait(when, self)
+                return
             end = link.reserve(begin, nbytes)
             if end > tail:
                 tail = end
@@ -381,7 +379,7 @@ class Route:
                 elif free <= link.paced:
                     head = link.go_between(head, nbytes)
                 else:
-                    self.wait(link, nbytes, head, tail, then, place)
+                    self.wait(place, nbytes, head, tail, then)
                     return 0
             if not whole and tail > link.paced:
                 link.paced = tail
@@ -409,22 +407,17 @@ class Route:
         for nbytes, times in self.carried.items():
             carried[nbytes] += times
 
-    def wait(
-        self, busy: Link, nbytes: int, head: int, tail: int, then: Callable[[int], object], index: int | None = None
-    ) -> None:
-        """Leave the rest of a transfer, from the link `busy` on, to the event of its release.
+    def wait(self, index: int, nbytes: int, head: int, tail: int, then: Callable[[int], object]) -> None:
+        """Leave the rest of a transfer, from a busy link on, to the event of its release.
 
         Args:
-            busy: the first link that is not free; those before it have been taken.
+            index: of the first link that is not free; those before it have been taken.
             nbytes: bytes on every link.
             head: when the first byte gets to the first link, picoseconds.
             tail: when the last byte gets there.
             then: called as `then(arrival)`.
-            index: of the link; by default the first place at which it is on the route.
         """
         self.carried[nbytes] += 1
-        if index is None:
-            index = self.links.index(busy)
         if index:
             takes = self.first.takes
             if takes is not self.slowest:
@@ -432,7 +425,7 @@ class Route:
             end = head + takes[nbytes]
             if end > tail:
                 tail = end
-        busy.wait(head, self.REST(self, index, nbytes, tail, then))
+        self.links[index].wait(head, self.REST(self, index, nbytes, tail, then))
 
 
 def over_routes(links: Iterable[Link]) -> OverRoutes:

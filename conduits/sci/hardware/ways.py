@@ -88,7 +88,7 @@ class Shape:
     """What all ways have in common that lead by the same steps.
 
     Args:
-        links: of one such way, behind the buses of both ends.
+        links: of one such way, the buses of both ends first.
         steps: as `Torus.steps` gives them.
         back: the steps that the response goes.
 

@@ -260,12 +260,10 @@ class Lane(Route):
         self._steps[nbytes] = steps
         return steps
 
-    def wait(
-        self, busy: Link, nbytes: int, head: int, tail: int, then: Callable[[int], object], index: int | None = None
-    ) -> None:
-        """Leave the rest of some lines, from the link `busy` on, to its release; as `Route.wait`."""
+    def wait(self, index: int, nbytes: int, head: int, tail: int, then: Callable[[int], object]) -> None:
+        """Leave the rest of some lines, from a busy link on, to its release; as `Route.wait`."""
         self._held += nbytes // LINE
-        Route.wait(self, busy, nbytes, head, tail, then, index)
+        Route.wait(self, index, nbytes, head, tail, then)
 
     def count(self, carried: defaultdict[int, int]) -> None:
         """Add to `carried` what has begun: each line a transfer, but for lines that have waited together."""

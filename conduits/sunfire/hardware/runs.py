@@ -85,7 +85,7 @@ class Stopped:
     def wait_for(self, lane: Lane, busy: Link, nbytes: int, head: int) -> None:
         """Leave the rest of one stripe, from the link `busy` on, to its release."""
         self._unplaced += 1
-        lane.wait(busy, nbytes, head, self.end, self._placed)
+        lane.wait(lane.links.index(busy), nbytes, head, self.end, self._placed)
 
     def lost(self) -> list[int]:
         """Return the lines that do not land: none, since a run that may lose some is a `Flight`."""
@@ -183,7 +183,7 @@ class Flight:
             busy = lane.reserve(share << 6, head, tail)
             if busy is not None:
                 self._unplaced += 1
-                lane.wait(busy, share << 6, head, tail, self._placed)
+                lane.wait(lane.links.index(busy), share << 6, head, tail, self._placed)
         if self._at == self.lines:
             kernel.amid(self._issued, tail)
         self._placed(-WRITE_PS)
@@ -274,7 +274,7 @@ class Reading:
             busy = lane.reserve(nbytes, head, end - TRANSIT_PS)
             if busy is not None:
                 self._waits += 1
-                lane.wait(busy, nbytes, head, end - TRANSIT_PS, self._placed)
+                lane.wait(lane.links.index(busy), nbytes, head, end - TRANSIT_PS, self._placed)
         self._placed(end)
 
     def _placed(self, arrival: int) -> None:
