@@ -129,6 +129,15 @@ def shown(value: object) -> str:
     return checks.shown(value)
 
 
+def flag(call: str, name: str, value: object) -> bool:
+    """Return a yes-or-no argument as a bool.
+
+    Raises:
+        conduit.BadRequest: anything but True or False (0 and 1 mean the same).
+    """
+    return checks.flag(call, name, value)
+
+
 def barrier_id(call: str, id: object) -> int | None:
     """Return the id of a barrier as a number of 32 bits, None for one that agrees with all.
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from conduit.sim.units import seconds
 from conduits.globalmem.unit import Calls
 
+_DOUBLINGS = 4
+"""Of the ranks whose fence is known, which are 16."""
 _ACCESSES = ("get", "put", "accumulate", "get_accumulate", "fetch_and_op", "compare_and_swap")
 
 
@@ -15,13 +17,13 @@ def library_costs(
 ) -> Mapping[str, float]:
     """Return what calls of MPI cost beside the native operation or message, and a flush, by name, seconds.
 
-    A fence: beside a quiet and a barrier.
+    A fence: beside a quiet and a barrier, for each doubling of its ranks.
 
     Args:
         calls: what the machine's own calls cost; each of MPI's accesses adds as much as a put's.
         get: an isolated get of 8 bytes, picoseconds.
         barrier: picoseconds.
-        get_and_fence: a get of MPI's and a fence, picoseconds.
+        get_and_fence: a get of MPI's and a fence of 16, picoseconds.
         two_sided: what a send and a receive add each, picoseconds.
         flush: of the cache, seconds.
     """
@@ -30,6 +32,6 @@ def library_costs(
         **{f"mpi_{access}": seconds(calls.put) for access in _ACCESSES},
         "mpi_send": seconds(two_sided),
         "mpi_recv": seconds(two_sided),
-        "mpi_win_fence": seconds(fence),
+        "mpi_win_fence_doubling": seconds(fence) / _DOUBLINGS,
         "cache_flush": flush,
     }

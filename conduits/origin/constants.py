@@ -98,8 +98,8 @@ BARRIER = _constant(
 MPI = _constant(
     "mpi.get_fence16", 45.1, "us", "anchor",
     "sh.origin.mpi2.get_fence16: mpi_get of 8 bytes and a fence of 16; without get.8, call.put for the call, a quiet "
-    "and barrier.16 it is the fence's own, taken not to grow with the number of ranks: the barrier alone does "
-    "(sh.gap.fence)",
+    "and barrier.16 it is the fence's own, which is taken to grow as log2 of its ranks (sh.gap.fence): what takes "
+    "thousands of cycles is messages of the library, in rounds, as many as a tree is deep",
 )  # fmt: skip
 TWO_SIDED = _constant(
     "mpi.two_sided", whole(PUT), "ns", "assumed",

@@ -11,7 +11,7 @@ import numpy as np
 import trio
 
 import conduit
-from extended.front_ends import integer, public, shown
+from extended.front_ends import flag, integer, public, shown
 from extended.program_lines import made_here
 from extended.shmem import arguments
 
@@ -219,13 +219,13 @@ class ShmemAllocation:
         call = "pe.alloc"
         many = integer(call, "count", count, 0, arguments.MOST, "a number of elements, 0 or more")
         each = integer(call, "size", size, 1, arguments.MOST, "the bytes of an element, 1 or more")
-        multiple = _align(call, align)
+        multiple, zeros = _align(call, align), flag(call, "clear", clear)
 
         async def allocate() -> memoryview:
             given = [f"count={many}", f"size={each}"]
             with trio.CancelScope(shield=True):  # as in `_made`
-                root = await self._new(call, given, many * each, multiple, filled=bool(clear))
-                if clear:
+                root = await self._new(call, given, many * each, multiple, filled=zeros)
+                if zeros:
                     self._x.ep.charge(copied=many * each)
                     root[:] = 0
                     await self._x.barrier(called=call)
@@ -319,7 +319,8 @@ class ShmemAllocation:
         Raises:
             conduit.BadRequest: a wrong argument; or, on every PE, too little room.
         """
-        return self._array("pe.new_array", shape, dtype, order, align, 0, filled=bool(clear))
+        zeros = flag("pe.new_array", "clear", clear)
+        return self._array("pe.new_array", shape, dtype, order, align, 0, filled=zeros)
 
     @public("pe")
     def empty(self, shape: Any, dtype: Any = float, order: Any = "C", *, align: Any = None, hints: Any = None) -> Any:

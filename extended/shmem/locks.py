@@ -11,7 +11,7 @@ import trio
 import conduit
 import extended
 from conduit.words import many
-from extended.front_ends import public
+from extended.front_ends import flag, public
 from extended.program_lines import line_here
 from extended.shmem.heap import ShmemAllocation
 from extended.shmem.transfers import SIGNAL_TYPE, Base
@@ -153,8 +153,11 @@ class ShmemLock:
 
         Returns:
             whether the running task has it now.
+
+        Raises:
+            conduit.BadRequest: `blocking` is neither True nor False.
         """
-        return self._acquire(bool(blocking))
+        return self._acquire(flag("lock.acquire", "blocking", blocking))
 
     async def _acquire(self, blocking: bool) -> bool:
         if blocking:

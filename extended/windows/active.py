@@ -49,6 +49,7 @@ class Active(WindowBase):
         if not self._notified:
             self._epochs.check_fence(call, assertion)
             self._operations.charge("mpi_win_fence")
+            self._operations.charge("mpi_win_fence_doubling", (self._size - 1).bit_length())
             await self._operations.end_epoch(call.name)
             await self._team.begin_barrier(call.name)
             self._notified = call

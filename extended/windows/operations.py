@@ -123,13 +123,13 @@ class Operations:
         self._left = LeftBehind(service.x)
         self._costs: dict[str, float] = {}
 
-    def charge(self, name: str) -> None:
-        """Charge what the vendor's library adds to a call."""
+    def charge(self, name: str, times: int = 1) -> None:
+        """Charge what the vendor's library adds to a call, or so many times to a part of it."""
         seconds = self._costs.get(name)
         if seconds is None:
             seconds = self._costs[name] = self._ep.library_cost(name)
-        if seconds:
-            self._ep.charge_library(seconds)
+        if seconds and times:
+            self._ep.charge_library(seconds * times)
 
     # -------------------------------------------------------------------------------------------------------- accesses
 

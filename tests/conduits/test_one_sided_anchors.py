@@ -10,6 +10,7 @@ from conduits import origin, t3e
 from extended import Extended, shmem
 from extended.scaling import harness
 from extended.scaling.by_shmem import ByShmem
+from extended.windows import Win
 
 MACHINES = ("origin", "t3e")
 GETS = {"origin": (2.5, 102.0, 7740.0), "t3e": (3.7, 40.0, 3010.0)}  # us; sh.*.get.8, 10k, 1m
@@ -151,7 +152,7 @@ async def get_and_fence(ep):
     begin = ep.now
     ep.charge(ep.library_cost("mpi_get"))
     await ep.rma.get((ep.rank - 1) % ep.size, 0, bytearray(8))
-    ep.charge(ep.library_cost("mpi_win_fence"))
+    ep.charge(4 * ep.library_cost("mpi_win_fence_doubling"))
     await ep.rma.quiet()
     await x.barrier()
     return (ep.now - begin) * US
@@ -161,6 +162,37 @@ async def get_and_fence(ep):
 def test_an_mpi_get_and_its_fence_take_what_their_anchor_says(machine):
     found = conduit.run(get_and_fence, ranks=16, conduit=machine).values
     assert sum(found) / len(found) == pytest.approx(MPI[machine], rel=0.05)
+
+
+async def fences(ep, free):
+    """A fence of two ranks and one of all, from a common start, microseconds; `free`: without a part of its own."""
+    if free:
+        ep.take_library_costs({})
+    x = await Extended.attach(ep)
+    pair = await x.split(ep.rank // 2)
+    found = []
+    for team in (pair, x):
+        win = await Win.Allocate(8, comm=team, checks=False)
+        await win.Fence()
+        await x.barrier()
+        await ep.compute(1e-4 - ep.now % 1e-4)
+        begin = ep.now
+        await win.Fence()
+        found.append((ep.now - begin) * US)
+        await win.Free()
+    return found
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(("ranks", "doublings"), [(2, 1), (12, 4), (16, 4), (32, 5)])
+def test_the_own_part_of_a_fence_grows_as_the_logarithm_of_its_ranks(machine, ranks, doublings):
+    """Of its own ranks, not of the job's.  What is beside it is the machine's."""
+    own = {"t3e": 26.4, "origin": 26.97}[machine] / 4
+    with_it, without = (conduit.run(fences, free, ranks=ranks, conduit=machine).values for free in (False, True))
+    for place, times in enumerate((1, doublings)):
+        # Who looks when another one writes waits for that: a little more or less.
+        grown = [one[place] - other[place] for one, other in zip(with_it, without, strict=True)]
+        assert grown == pytest.approx([times * own] * ranks, abs=0.5)
 
 
 def test_a_library_cost_that_nobody_lists_is_zero():

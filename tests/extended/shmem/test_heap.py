@@ -155,6 +155,28 @@ def test_a_heap_that_is_used_up_is_refused_on_every_pe_and_goes_on():
     assert run(main, segment=4096) == [400, 400]
 
 
+async def take(pe, blocking):
+    """Take a lock."""
+    lock = await pe.Lock()
+    return await lock.acquire(blocking=blocking)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda pe: pe.new_array(4, clear=np.ones(4)), r"pe\.new_array: clear"),
+        (lambda pe: pe.alloc(4, clear=None), r"pe\.alloc: clear"),
+        (lambda pe: take(pe, "no"), r"lock\.acquire: blocking"),
+    ],
+)
+def test_yes_or_no_is_true_or_false(call, name):
+    async def main(pe):
+        with pytest.raises(conduit.BadRequest, match=rf"\A{name}=.* is neither True nor False; give one of them"):
+            await call(pe)
+
+    run(main)
+
+
 def test_pes_that_allocate_or_free_differently_are_refused():
     async def main(pe):
         with pytest.raises(conduit.BadRequest, match=r"\Ape\.zeros: PE 0 called pe\.zeros"):

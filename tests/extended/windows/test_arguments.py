@@ -237,8 +237,8 @@ def test_what_a_library_adds_is_charged(monkeypatch):
     conduit.run(main, ranks=1, conduit="loggp")
     accesses = "put get accumulate get_accumulate fetch_and_op compare_and_swap"
     calls = (
-        "fence post start complete test wait lock flush flush_local flush_all flush_local_all sync unlock lock_all "
-        "unlock_all"
+        "fence fence_doubling post start complete test wait lock flush flush_local flush_all flush_local_all sync "
+        "unlock lock_all unlock_all"
     )
     expected = {f"mpi_{name}" for name in accesses.split()} | {f"mpi_win_{name}" for name in calls.split()}
     assert set(asked) == expected
