@@ -156,7 +156,7 @@ def over(way: Route | None, nbytes: int, then: Then) -> None:
 class _Pull:
     """A move from a memory."""
 
-    __slots__ = ("_done", "_index", "_moved", "_mover", "_parts", "_reach", "_read", "_start")
+    __slots__ = ("_done", "_index", "_moved", "_mover", "_parts", "_reach", "_read", "_service")
 
     def __init__(
         self, mover: Mover, node: int, parts: Sequence[Sequence[int]], read: Callable[[int], object], done: Then
@@ -165,15 +165,16 @@ class _Pull:
         self._parts = parts
         self._read = read
         self._done = done
-        self._index = self._moved = self._start = 0
+        self._index = self._moved = 0
+        self._service = mover.fabric.service
         self._reach = mover.reach(node)
         over(self._reach.there, REQUEST, self._serve)
 
     def _serve(self) -> None:
         """The memory is asked for a piece."""
         mover, runs = self._mover, self._parts[self._index]
-        now = self._start = mover.kernel.now
-        tail = now + mover.ticks(self._moved, runs) + (0 if self._index else mover.fabric.service)
+        now = mover.kernel.now
+        tail = now + mover.ticks(self._moved, runs) + (0 if self._index else self._service)
         end = self._reach.memory.carry(mover.fabric.lines(runs), now, tail, self._served)
         if end:
             self._served(end)
@@ -185,10 +186,14 @@ class _Pull:
         if back is None:
             self._arrives(tail)
             return
-        head = max(self._mover.kernel.now, min(tail, self._start + self._mover.fabric.service))
-        arrival = back.carry(sum(self._parts[self._index]), head, tail, self._arrives)
+        # Links are taken as if the first line were read at once; the time that it takes lies behind them (rule T7).
+        now = self._mover.kernel.now
+        arrival = back.carry(sum(self._parts[self._index]), now, tail - self._service, self._carried)
         if arrival:
-            self._arrives(arrival)
+            self._carried(arrival)
+
+    def _carried(self, arrival: int) -> None:
+        self._arrives(arrival + self._service)
 
     def _arrives(self, when: int) -> None:
         kernel, back = self._mover.kernel, self._reach.back

@@ -51,13 +51,13 @@ class Cost(NamedTuple):
         send: processor time of sending it, picoseconds.
         receive: processor time of receiving it.
         first: from the beginning of the send until the first words are in the transmit queue.
-        last: until all are.
+        span: from then until all are.
     """
 
     send: int
     receive: int
     first: int
-    last: int
+    span: int
 
 
 def access_cost(access: Access, nbytes: int) -> Cost:
@@ -68,10 +68,10 @@ def access_cost(access: Access, nbytes: int) -> Cost:
     if access == "word":
         words = -(-nbytes // _WORD)
         send = _SEND_START + words * _STD
-        return Cost(send, _RECEIVE_START + words * _LDD, _SEND_START + _STD + _DRAIN, send + _DRAIN)
+        return Cost(send, _RECEIVE_START + words * _LDD, _SEND_START + _STD + _DRAIN, (words - 1) * _STD)
     lines = -(-nbytes // _LINE)
     send = _SEND_START + lines * _STDA
-    return Cost(send, _RECEIVE_START + lines * _LDDA, _SEND_START + _STDA, send)
+    return Cost(send, _RECEIVE_START + lines * _LDDA, _SEND_START + _STDA, (lines - 1) * _STDA)
 
 
 @cache
@@ -230,14 +230,13 @@ class StartXProcess:
 
     def _store(self, message: bytes, after: int) -> int:
         try:
-            took, _, first, last = self._costs[len(message)]
+            took, _, first, span = self._costs[len(message)]
         except KeyError:
             raise StartXError(
                 f"host {self.host}: a message has {PAYLOAD_MIN} to {PAYLOAD_MAX} bytes of payload in words of 4, "
                 f"not {len(message) - HEADER}"
             ) from None
-        now = self.kernel.now + after
-        self.niu.store(message, now + first, now + last)
+        self.niu.store(message, after + first, span)
         return took
 
     def poll(self, priority: int) -> bool:

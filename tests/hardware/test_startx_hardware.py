@@ -192,6 +192,26 @@ def test_a_full_receive_queue_holds_back_and_loses_nothing():
     assert far.niu.statistics(LOW).most_received == 4
 
 
+def test_a_message_that_has_waited_for_a_place_does_not_overtake_one_that_waits_for_a_link():
+    hosts = Hosts(3, low_queue=2)
+    near, far = hosts.at[0], hosts.at[1]
+
+    def send():
+        near.send(LOW, 2, 0, bytes(88))  # the link is taken for 640 ns
+        near.send(LOW, 1, 2, bytes(8))  # has the second place of host 1
+        near.send(LOW, 1, 3, bytes(8))  # waits for one
+
+    log = []
+    run(
+        hosts.kernel,
+        (0, lambda: hosts.at[2].send(LOW, 1, 1, bytes(8))),
+        (10 * US, send),
+        (10 * US + 100 * NS, lambda: far.receive(LOW, hosts.kernel.now - access_cost("block", 16).receive)),
+        (10 * US + 200 * NS, lambda: hosts.drain(1, LOW, log)),
+    )
+    assert [tag for _, tag, _ in log] == [2, 3]
+
+
 def test_room_is_told_of_once():
     hosts = Hosts(low_queue=1)
     near, far = hosts.at

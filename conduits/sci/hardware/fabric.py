@@ -307,15 +307,15 @@ class Adapter:
 
         def fed(when: int) -> None:
             nonlocal end
-            end = when
-            issued(when)
+            end = when + PIO_START_PS
+            issued(end)
 
         def carried(arrival: int) -> None:
-            landed(way.in_order(now, end, arrival))
+            landed(way.in_order(now, end, arrival + PIO_START_PS))
 
         rate = min(PIO_BYTES_PER_S, WINDOW * _DATA * PS_PER_S // times.turnaround)
         stream = DmaStream(self.kernel, way, times.nbytes, self.fabric.piece, rate, wire_bytes, fed, carried)
-        stream.start(now + PIO_START_PS)
+        stream.start(now)  # the CPU's start lies behind the links, as in `_carry`
 
     def _carry(self, plan: StorePlan, end: int, landed: Then, index: int = 0) -> int:
         """Let the bytes, of which the CPU gives the last away at `end`, go over the links from `index` on."""
@@ -391,14 +391,13 @@ class Adapter:
                 those that the memory holds one response time before.
         """
         written = PIO_START_PS + way.latency - (-nbytes * PS_PER_S // PIO_BYTES_PER_S)
-        rest = READ_RATIO * written - PIO_START_PS - way.latency
+        rest = READ_RATIO * written - way.latency  # the CPU's start lies behind the links, as in `_carry`
 
         def asked(arrival: int) -> None:
             then(arrival + rest)
 
         def go(when: int) -> None:
-            head = when + PIO_START_PS
-            arrival = way.carry(0, head, head, asked)
+            arrival = way.carry(0, when, when, asked)
             if arrival:
                 asked(arrival)
 

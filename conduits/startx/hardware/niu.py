@@ -17,7 +17,6 @@ import struct
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from random import Random
 from typing import NamedTuple, Protocol
 
 from conduits.startx import constants as c
@@ -118,9 +117,10 @@ class _Path:
         there: the NIU of the target.
         receive: its queue.
         way: the way there; None where each message draws its own.
+        last: when the last message arrives that has found its way, picoseconds.
     """
 
-    __slots__ = ("priority", "receive", "target", "there", "way")
+    __slots__ = ("last", "priority", "receive", "target", "there", "way")
 
     def __init__(self, target: int, priority: int, there: Niu, way: FatTreeRoute | None) -> None:
         self.target = target
@@ -128,6 +128,7 @@ class _Path:
         self.there = there
         self.receive = there._receive[priority]
         self.way = way
+        self.last = 0
 
 
 class NiuFabric(RdmaFabric, Protocol):
@@ -165,7 +166,6 @@ class Niu:
         self.low, self.high = (receive.queue for receive in self._receive)
         self._spread = fabric.spread_ps
         self._random = self.kernel.random(f"startx/niu/{host}") if self._spread else None
-        self._last: dict[_Path, int] = {}  # arrival of the last message
         self._paths: dict[int, _Path] = {}  # by target and priority, as word 0 has them
 
     # -- sending -------------------------------------------------------------------------------
@@ -179,13 +179,13 @@ class Niu:
         """Call `tell()` once, in the event in which a message leaves the full transmit queue."""
         self._transmit[priority].wanted.append(tell)
 
-    def store(self, message: bytes, first: int, last: int) -> None:
+    def store(self, message: bytes, lead: int, span: int) -> None:
         """Take a message into its transmit queue, in the event in which the processor begins to store it.
 
         Args:
             message: header and payload.
-            first: when its first words are in the queue, picoseconds.
-            last: when it is whole.
+            lead: how long it takes until its first words are in the queue, picoseconds.
+            span: how long from then until it is whole.
 
         Raises:
             StartXError: the queue is full, the RDMA engine packetizes a piece while a message of high
@@ -203,19 +203,23 @@ class Niu:
                 f"({queue.capacity} messages); wait until it has room"
             )
         if priority:
-            self.rdma_out.check_message(last)
-        queue.used += 1
-        if queue.used > queue.most:
-            queue.most = queue.used
+            self.rdma_out.check_message(self.kernel.now + lead + span)
+        used = queue.used + 1
+        if used > queue.most:
+            queue.most = used
         if queue.waiting:
             queue.held += 1
             queue.waiting.append((path, message))
         elif word & _KIND or path.receive.take_place(self.kernel.now):
-            self._depart(queue, path, message, first, last)
+            if self._depart(queue, path, message, lead, span):
+                if queue.wanted:
+                    self._tell_of_room(queue)
+                return  # it is out of the queue again
         else:
             queue.held += 1
             queue.waiting.append((path, message))
             path.there.want_place(priority, self)
+        queue.used = used
 
     def _look_at(self, word: int, nbytes: int) -> _Path:
         """Return the path that a message of `nbytes` takes whose first word is `word`; refuse a malformed one."""
@@ -234,44 +238,59 @@ class Niu:
         """Let the first waiting message go, which has got its place, and those behind it that find one."""
         queue, now = self._transmit[priority], self.kernel.now
         path, message = queue.waiting.popleft()
-        self._depart(queue, path, message, now, now)
+        self._let_go(queue, path, message)
         while queue.waiting:
             path, message = queue.waiting[0]
             if not (message[2] >> 6 & 1 or path.receive.take_place(now)):
                 path.there.want_place(priority, self)
                 return
             queue.waiting.popleft()
-            self._depart(queue, path, message, now, now)
+            self._let_go(queue, path, message)
 
-    def _depart(self, queue: _Transmit, path: _Path, message: bytes, first: int, last: int) -> None:
-        size = len(message)
+    def _let_go(self, queue: _Transmit, path: _Path, message: bytes) -> None:
+        """Let a message go that has waited in the queue, where all of it is."""
+        if self._depart(queue, path, message, 0, 0):
+            self._leave(queue)
+
+    def _depart(self, queue: _Transmit, path: _Path, message: bytes, lead: int, span: int) -> bool:
+        """Send a message off; return whether it is on its way, or else it leaves the queue when links let it."""
+        size, now = len(message), self.kernel.now
         way = path.way or self.fabric.network.way(self.host, path.target, path.priority)
-        arrival = way.pass_freely(size, first, last)
+        # Links are taken as if its first words were there at once; what these take lies behind the links (rule T7).
+        arrival = way.pass_freely(size, now, now + span)
         if arrival < 0:
-            then = partial(self._on_way, queue, path, message)
-            arrival = way.carry(size, first, last, then, ~arrival, whole=True)
-        if arrival:
-            self._on_way(queue, path, message, arrival)
+            then = partial(self._carried, queue, path, message, lead)
+            arrival = way.carry(size, now, now + span, then, ~arrival, whole=True)
+            if not arrival:
+                return False
+        self._on_way(queue, path, message, arrival + lead)
+        return True
+
+    def _carried(self, queue: _Transmit, path: _Path, message: bytes, lead: int, arrival: int) -> None:
+        """The message has its place on every link."""
+        self._leave(queue)
+        self._on_way(queue, path, message, arrival + lead)
+
+    def _leave(self, queue: _Transmit) -> None:
+        """A message leaves the queue: there is room."""
+        queue.used -= 1
+        if queue.wanted:
+            self._tell_of_room(queue)
+
+    def _tell_of_room(self, queue: _Transmit) -> None:
+        wanted, queue.wanted = queue.wanted, []
+        for tell in wanted:
+            self.kernel.amid(tell)
 
     def _on_way(self, queue: _Transmit, path: _Path, message: bytes, arrival: int) -> None:
-        """The message has found its way: it is out of the queue, and its arrival is known."""
-        queue.used -= 1
+        """The message has found its way, and its arrival is known."""
         queue.sent += 1
-        if queue.wanted:
-            wanted, queue.wanted = queue.wanted, []
-            for tell in wanted:
-                self.kernel.amid(tell)
         if self._random is not None:
-            arrival = self._put_off(arrival, path, self._random)
+            arrival += self._random.randrange(self._spread)
+        if arrival < path.last and self.fabric.fifo:
+            arrival = path.last
+        path.last = arrival
         self.kernel.call(arrival, partial(path.there.land, message))
-
-    def _put_off(self, arrival: int, path: _Path, random: Random) -> int:
-        """Delay an arrival as far as the order of delivery allows."""
-        arrival += random.randrange(self._spread)
-        if self.fabric.fifo:
-            arrival = max(arrival, self._last.get(path, 0))
-            self._last[path] = arrival
-        return arrival
 
     # -- receiving -----------------------------------------------------------------------------
 

@@ -33,6 +33,7 @@ from conduits.sunfire.hardware.tables import TableEntry
 Then: TypeAlias = Callable[[int], object]
 Fenced: TypeAlias = Callable[[int, int], object]
 
+_FIRST_PS = START_PS + LINE_PS
 _LOST, _NO_PATH, _REFUSED = ErrorStatus.LOST, ErrorStatus.NO_PATH, ErrorStatus.REFUSED
 
 
@@ -99,32 +100,33 @@ class StoreChannel:
         """As `issue`, for a single line, where no part may fail."""
         if self.processor.held:
             return 0
-        head = self._kernel.now + START_PS
-        end = head + LINE_PS
+        now = self._kernel.now
+        end = now + _FIRST_PS
         lanes, turn = self.paths.lanes, self._turn
         self._turn = (turn + 1) % len(lanes)
         lane = lanes[turn]
         lane.lines += 1
-        busy = lane.reserve_line(LINE, head, end)
+        busy = lane.reserve_line(LINE, now, now + LINE_PS)  # the CPU's start lies behind the links (rule T7)
         if busy is None:
             self._end = end
             return end
         self._stopped = Stopped(self, end)
-        self._stopped.wait_for(lane, busy, LINE, head)
+        self._stopped.wait_for(lane, busy, LINE, now)
         return 0
 
     def _issue_striped(self, lines: int) -> int:
         """As `issue`, for several lines."""
         if self.processor.held or lines > self._most:
             return 0
-        head = self._kernel.now + START_PS
-        end = head + lines * LINE_PS
+        now = self._kernel.now
+        tail = now + lines * LINE_PS
+        end = tail + START_PS  # the CPU's start lies behind the links
         for lane, share in self.stripe(lines):
-            busy = lane.reserve(share << 6, head, end)
+            busy = lane.reserve(share << 6, now, tail)
             if busy is not None:  # the stripes behind it come after it there
                 if self._stopped is None:
                     self._stopped = Stopped(self, end)
-                self._stopped.wait_for(lane, busy, share << 6, head)
+                self._stopped.wait_for(lane, busy, share << 6, now)
         if self._stopped is not None:
             return 0
         self._end = end

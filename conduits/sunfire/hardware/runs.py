@@ -5,6 +5,9 @@ may be lost.  Where a link is busy the rest of a stripe is left to its release, 
 that (its store buffer is full).  A run of more than `piece` bytes lets others in after each piece.  A line that is on a
 cable, NI or switch when that fails is lost, and so is one that bit errors spoil.
 
+All links are taken at one time (rule T7).  What keeps the bytes from being at the first of them, the CPU's start of a
+store, the way there of a load, lies behind the last.
+
 A run of loads is a `Reading`: a line at a time, there and back, since loads are not pipelined.
 
 Source: Sistare and Jackson, section 2.5; Table III (docs/models/sunfire.md).
@@ -28,6 +31,9 @@ from conduits.sunfire.constants import (
 from conduits.sunfire.hardware.parts import LINE, ErrorStatus, Lane
 from conduits.sunfire.hardware.roles import Lanes
 from conduits.sunfire.hardware.tables import TableEntry
+
+_BEHIND_PS = START_PS + WRITE_PS
+"""From the far end of a lane, as it is reckoned, until a stored line is in memory."""
 
 Landed: TypeAlias = Callable[[Any], object]
 Read: TypeAlias = Callable[[bytes, int, int], object]
@@ -85,15 +91,15 @@ class Stopped:
     def wait_for(self, lane: Lane, busy: Link, nbytes: int, head: int) -> None:
         """Leave the rest of one stripe, from the link `busy` on, to its release."""
         self._unplaced += 1
-        lane.wait(lane.links.index(busy), nbytes, head, self.end, self._placed)
+        lane.wait(lane.links.index(busy), nbytes, head, self.end - START_PS, self._placed)
 
     def lost(self) -> list[int]:
         """Return the lines that do not land: none, since a run that may lose some is a `Flight`."""
         return []
 
     def _placed(self, arrival: int) -> None:
-        """A stripe has its place on every link, and its last line gets to the other NI at `arrival`."""
-        arrival += WRITE_PS
+        """A stripe has its place on every link, and its last line gets to the other NI `START_PS` after `arrival`."""
+        arrival += _BEHIND_PS
         if arrival > self.arrival:
             self.arrival = arrival
         self._unplaced -= 1
@@ -150,7 +156,7 @@ class Flight:
         """Feed the first piece, in an event."""
         channel = self._channel
         channel.processor.held = True
-        self._feed(channel.processor.kernel.now + START_PS)
+        self._feed(channel.processor.kernel.now)
 
     def lost(self) -> list[int]:
         """Return the lines that do not land; to be asked once, at `arrival`."""
@@ -171,7 +177,7 @@ class Flight:
         size = min(self._most, self.lines - first)
         self._at += size
         self._tail = tail = head + size * LINE_PS
-        self._placed_at = tail + LANDING_PS
+        self._placed_at = tail + START_PS + LANDING_PS
         self._unplaced = 1  # until all stripes have been looked at
         self._piece = []
         stripes = channel.stripe(size)
@@ -185,13 +191,13 @@ class Flight:
                 self._unplaced += 1
                 lane.wait(lane.links.index(busy), share << 6, head, tail, self._placed)
         if self._at == self.lines:
-            kernel.amid(self._issued, tail)
-        self._placed(-WRITE_PS)
+            kernel.amid(self._issued, tail + START_PS)
+        self._placed(-_BEHIND_PS)
 
     def _placed(self, arrival: int) -> None:
-        """A stripe has its place on every link, and its last line gets to the other NI at `arrival`."""
+        """A stripe has its place on every link, and its last line gets to the other NI `START_PS` after `arrival`."""
         channel = self._channel
-        self._placed_at = max(self._placed_at, arrival + WRITE_PS)
+        self._placed_at = max(self._placed_at, arrival + _BEHIND_PS)
         self._unplaced -= 1
         if self._unplaced > 0:
             return
@@ -262,7 +268,9 @@ class Reading:
         lines = size // LINE
         for index, lane in enumerate(there):
             lane.source.reads += len(range(index, lines, len(there)))
-        end = kernel.now + lines * READ_LINE_PS
+        now = kernel.now
+        end = now + lines * READ_LINE_PS
+        tail = end - 2 * TRANSIT_PS
         self._lanes = [(lane, lane.failures if lane.up else -1) for lane in (*there[:lines], *back[:lines])]
         self._back = back
         self._waits, self._arrival = 1, end
@@ -270,16 +278,15 @@ class Reading:
             share = len(range(index, lines, len(back)))
             lane.loaded += share
             nbytes = share * LINE
-            head = kernel.now + TRANSIT_PS
-            busy = lane.reserve(nbytes, head, end - TRANSIT_PS)
+            busy = lane.reserve(nbytes, now, tail)
             if busy is not None:
                 self._waits += 1
-                lane.wait(lane.links.index(busy), nbytes, head, end - TRANSIT_PS, self._placed)
-        self._placed(end)
+                lane.wait(lane.links.index(busy), nbytes, now, tail, self._placed)
+        self._placed(end - TRANSIT_PS)
 
     def _placed(self, arrival: int) -> None:
         self._waits -= 1
-        self._arrival = max(self._arrival, arrival)
+        self._arrival = max(self._arrival, arrival + TRANSIT_PS)
         if not self._waits:
             kernel = self._channel.processor.kernel
             kernel.at(max(kernel.now, self._arrival - TRANSIT_PS), self._sample)
