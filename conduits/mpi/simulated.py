@@ -860,7 +860,7 @@ class SimulatedProcess(Process):
 
     def copied(self, nbytes: int) -> None:
         """Take the CPU for a copy of `nbytes` bytes."""
-        self._port.cpu.charge(self._port.conduit.host_model.copy_ticks(nbytes))
+        self._port.worker.spend(self._port.conduit.host_model.copy_ticks(nbytes))
 
     def worked(self, nbytes: int) -> None:
         """Take the CPU for combining two operands of `nbytes` bytes each: as long as a copy of one."""

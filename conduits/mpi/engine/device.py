@@ -55,7 +55,7 @@ class Matching(Protocol):
     software: Software
 
     def charge(self, ticks: int) -> None:
-        """Take the CPU for another `ticks` picoseconds."""
+        """Take the CPU for another `ticks` picoseconds, behind what the turn's calls have given to the worker."""
 
     def cancel(self, receive: Receive) -> None:
         """End a receive without a message, unless it has one."""

@@ -148,8 +148,8 @@ class Engine:
     # -- for the plain interface ---------------------------------------------------------------------
 
     def charge(self, ticks: int) -> None:
-        """Take the CPU for another `ticks` picoseconds."""
-        self.cpu.charge(ticks)
+        """Take the CPU for another `ticks` picoseconds, behind what the turn's calls have given to the worker."""
+        self.worker.spend(ticks)
 
     def charge_test(self) -> None:
         """Take the CPU for the question whether something is over."""
@@ -172,7 +172,10 @@ class Engine:
         Raises:
             NetworkError: nothing gets there any more.
         """
-        self.cpu.free += self.software.call_ps
+        if at_once or self.worker.idle:
+            self.cpu.free += self.software.call_ps
+        else:
+            self.worker.spend(self.software.call_ps)
         self._sends = number = self._sends + 1
         digest_log = self.digest_log
         if digest_log is not None:
@@ -203,7 +206,10 @@ class Engine:
 
     def begin_receive(self, context: int, source: int, tag: int, data: memoryview) -> Receive:
         """Begin a receive from `source` of the communicator, or ANY_SOURCE, of `tag`, or ANY_TAG."""
-        self.cpu.free += self.software.call_ps
+        if self.worker.idle:
+            self.cpu.free += self.software.call_ps
+        else:
+            self.worker.spend(self.software.call_ps)
         self._receives += 1
         receive = Receive(self, context, tag, data, source, self._receives)
         arrival = self.find(context, source, tag, take=True) if self._unexpected.get(context) else None
@@ -241,7 +247,7 @@ class Engine:
 
     def receive_found(self, arrival: IncomingMessage, data: memoryview) -> Receive:
         """Begin a receive of a message that `find` has taken out."""
-        self.cpu.charge(self.software.call_ps)
+        self.charge(self.software.call_ps)
         self._receives += 1
         self._extracted -= 1
         receive = Receive(self, arrival.context, arrival.tag, data, arrival.source, self._receives)
@@ -256,11 +262,11 @@ class Engine:
             return None
         for place, arrival in enumerate(waiting):
             if source in (arrival.source, ANY_SOURCE) and tag in (arrival.tag, ANY_TAG):
-                self.cpu.charge((place + 1) * self.software.match_ps)
+                self.charge((place + 1) * self.software.match_ps)
                 if take:
                     del waiting[place]
                 return arrival
-        self.cpu.charge(len(waiting) * self.software.match_ps)
+        self.charge(len(waiting) * self.software.match_ps)
         return None
 
     def extract(self, context: int, source: int, tag: int) -> IncomingMessage | None:

@@ -22,12 +22,18 @@ LineStore: TypeAlias = Callable[[int, Buffer, Callable[[int], object]], int | No
 _NOTHING = -1
 
 
+def _spending(cpu: Cpu, ticks: int) -> Steps:
+    """Take CPU time alone, when its turn comes."""
+    cpu.charge(ticks)
+    yield from ()
+
+
 class Worker:
     """Does one act after the other, each when the CPU is free, in the order in which they were given.
 
     The acts do not begin when they are given, but when the owner of the CPU's turn asks for their end: by `at_once`,
     and by `when_idle` if something is left.  `store_now` is for who knows that it is the end.  If the worker is
-    idle, the CPU time before the first act is charged at once; no other is.
+    idle, CPU time before the first act is charged at once; all other has its place among the acts (`spend`).
 
     Args:
         kernel: the job's time.
@@ -74,6 +80,16 @@ class Worker:
         if self.idle:
             self.idle = False
             self._take_next()
+
+    def spend(self, ticks: int) -> None:
+        """Take the CPU for `ticks` picoseconds, behind what was given before; with the CPU's turn taken.
+
+        Inside of steps it comes behind what is left of them: there `cpu.charge` takes the CPU now.
+        """
+        if self.idle:
+            self._cpu.charge(ticks)
+        else:
+            self._line.append(_spending(self._cpu, ticks))
 
     def store(
         self, store: LineStore, offset: int, data: Buffer, over: Callable[..., object] | None = None, *of: Any

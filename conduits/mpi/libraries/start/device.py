@@ -287,10 +287,15 @@ class StartDevice(Device):
 
     def _post(self, peer: ControlPeer, header: ControlHeader, data: bytes = b"", send: Send | None = None) -> None:
         """Send a control message, behind the others."""
-        self.engine.charge(self._config.layers_ps)
-        self._out.append(PacketRun(peer.host, peer.tag, peer.cut(header, data), send))
+        self.engine.worker.do(self._make(PacketRun(peer.host, peer.tag, peer.cut(header, data), send)))
+
+    def _make(self, run: PacketRun) -> Steps:
+        """Take the CPU for making a control message, and store it if no other waits for room."""
+        self.engine.cpu.charge(self._config.layers_ps)
+        self._out.append(run)
         if not (self._full or self._storing):
-            self._begin_storing()
+            self._storing = True
+            yield from self._store_all()
 
     def _ask(self, dest: int, receive: int, nbytes: int) -> Steps:
         """Ask rank `dest` for the right to send, behind what waits to be stored."""

@@ -113,7 +113,7 @@ class SunmpiDevice(Device):
         self._turn = False  # whether the host's own messages are next
         self._short = 0  # messages that went in postboxes alone
         self._counts = {"eager": 0, "rendezvous": 0, "pieces": 0, "areas": 0}
-        self._repair = DeviceRepair(process, engine.cpu, self._outward, self._inward, self._reclaim)
+        self._repair = DeviceRepair(process, engine.cpu, self._outward, self._inward, self._reclaimed)
         process.processor.alarm = self._alarm
         self.eager_limit = self._layout.pool.nbytes - self._layout.reserve
         on_host = engine.hosts.count(self._host) - 1
@@ -326,9 +326,13 @@ class SunmpiDevice(Device):
 
     def _reclaim(self, way: Outward) -> None:
         """Take back what the receiver has acknowledged."""
+        self.engine.charge(self._reclaimed(way))
+
+    def _reclaimed(self, way: Outward) -> int:
+        """Take back what the receiver has acknowledged; return the CPU time of it, picoseconds."""
         looks, come, runs = way.reclaim()
         costs = self._costs
-        self.engine.charge(looks * costs.reclaim_ps + runs * costs.fetch_ps + (come - runs) * costs.fetch_next_ps)
+        return looks * costs.reclaim_ps + runs * costs.fetch_ps + (come - runs) * costs.fetch_next_ps
 
     def _may_keep(self, way: Outward, nbytes: int) -> bool:
         """Return whether the receiver has room for a short message that it does not want yet."""

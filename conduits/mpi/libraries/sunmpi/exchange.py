@@ -196,7 +196,7 @@ class LocalExchange:
         # Between hosts a later call may be over first, which says as much of those before it.
         last = told.get(share.part, share.tag)
         told[share.part] = last = last if comes_after(last, share.tag) else share.tag
-        self._engine.charge(self._costs.flag_ps)
+        self._engine.cpu.charge(self._costs.flag_ps)
         yield self._store(memory, 0, COUNT.pack(last + 1), partial(self._tell, key, share.pieces[0].readers))
         self._counting[share.context] -= 1
         self._engine.ended(share)
@@ -228,7 +228,7 @@ class LocalExchange:
         else:
             yield partial(self._memory.copy, stop - start)
             memory.write(self._layout.data_at(number), bytes(share.data[start:stop]))
-        self._engine.charge(self._costs.flag_ps)
+        self._engine.cpu.charge(self._costs.flag_ps)
         yield self._store(memory, self._layout.flag_at(number), line, partial(self._tell, writing.key, readers))
         if number + 1 == len(share.pieces):
             self._is_over(share)

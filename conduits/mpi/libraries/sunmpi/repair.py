@@ -27,7 +27,7 @@ class DeviceRepair:
         process: its use of the NIs.
         cpu: its CPU.
         outward, inward: its connections.
-        reclaim: takes back what the receiver of a connection has acknowledged.
+        reclaim: takes back what the receiver of a connection has acknowledged; returns the CPU time of it, picoseconds.
 
     Attributes:
         due: whether the error register was written, or a host cannot be reached any more, since the last look.
@@ -41,7 +41,7 @@ class DeviceRepair:
         cpu: Cpu,
         outward: Mapping[int, Outward],
         inward: Mapping[int, Inward],
-        reclaim: Callable[[Outward], None],
+        reclaim: Callable[[Outward], int],
     ) -> None:
         self._process = process
         self._cpu = cpu
@@ -97,7 +97,7 @@ class DeviceRepair:
                 self.check(way.area.host)
 
     def _postboxes(self, way: Outward) -> Steps:
-        self._reclaim(way)
+        self._cpu.free += self._reclaim(way)
         stores = way.again()
         if stores and way.area.remote is not None:
             self.lines += lines_of(stores, LINE)
