@@ -1047,8 +1047,8 @@ def _refuse_threads(call: str, seconds: object, threads: object) -> None:
         return
     raise BadRequest(
         f"{call}: threads={arguments.shown(count)} goes with flops=, not with seconds={arguments.shown(seconds)}, "
-        "which are how long the work takes on however many CPUs; leave threads out and pass the seconds that remain, or "
-        "pass flops="
+        "which are how long the work takes on however many CPUs; leave threads out and pass the seconds that remain, "
+        "or pass flops="
     )
 
 
