@@ -201,7 +201,8 @@ def _rank(
             wait = attrs.evolve(wait, what=_in_its_call(task, wait.what))
         if wait is not None or not tasks.at_end_of_nursery(task):
             record = _task(number, task, wait, task is blamed, interrupted, broken_off)
-            found.append(attrs.evolve(record, holds=(*_held(task, told.held), *ended)))
+            holds = (*_held(task, told.held), *ended)
+            found.append(attrs.evolve(record, holds=holds, main=task is own[0]))  # parents come before children
     computing = _of_computing(own, found, broken_off)
     polls = not computing and any(_polls(task, broken_off) for task in found)
     of_rank = RankRecord(

@@ -125,6 +125,7 @@ class TaskRecord:
         blamed: whether it is what ended the job.
         ran: whether an interrupt has come out of it, so that it is in no program any more.
         holds: what it holds that others may want, as locks, and what tasks of its rank hold that have ended.
+        main: whether it is the rank's own task, which runs main.
     """
 
     name: str
@@ -135,6 +136,7 @@ class TaskRecord:
     blamed: bool = False
     ran: bool = False
     holds: tuple[LayerHold, ...] = ()
+    main: bool = False
 
 
 @attrs.frozen
