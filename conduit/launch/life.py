@@ -76,6 +76,9 @@ class Rank(Protocol):
     def undelivered(self) -> int:
         """Return how many messages have arrived and were not handled."""
 
+    def asked(self) -> int:
+        """Return how many requests and native operations it has begun."""
+
     def unhandled(self) -> Sequence[tuple[Unhandled, Callable[..., object] | None]]:
         """Return what these are, as far as is known, each with the handler that it is for, None where there is none."""
 

@@ -26,13 +26,13 @@ def edges(ranks: Iterable[RankRecord]) -> tuple[Edge, ...]:
 
 
 def waits(rank: RankRecord) -> list[WaitRecord]:
-    """Return what the tasks of a rank wait for."""
-    return [task.wait for task in rank.tasks if task.wait is not None]
+    """Return what the tasks of a rank wait for, but not the answers of those that ask again and again."""
+    return [task.wait for task in rank.tasks if task.wait is not None and not task.again]
 
 
 def loose(task: TaskRecord) -> bool:
     """Say whether what a task does waits for no rank that is known."""
-    return task.wait is None or not task.wait.awaited
+    return task.wait is None or bool(task.again) or not task.wait.awaited
 
 
 class Graph:
@@ -171,6 +171,8 @@ def shape(rank: RankRecord) -> tuple[object, ...]:
 def task_shape(task: TaskRecord) -> tuple[object, ...]:
     """Return the line of a task and the kind of its wait."""
     wait = task.wait
+    if task.again:
+        return task.place, pattern(task.again)
     return task.place, task.call, None if wait is None else (wait.kind, pattern(wait.what))
 
 
