@@ -32,10 +32,6 @@ T_co = TypeVar("T_co", covariant=True)
 PUT = 0
 GET = 1
 EVERYTHING = (PUT, GET)
-_TWICE = (
-    "a reply to operation {} has come, which this rank does not wait for: the network has delivered a message twice, "
-    "or to another rank than its own; `python -X dev -m conduit ...` says which"
-)
 
 
 class Completion(Protocol):
@@ -182,7 +178,7 @@ class Events:
         """Take note of one reply to an operation."""
         operation = self.operations[number]
         if operation is None:
-            raise conduit.ConduitError(_TWICE.format(number))
+            raise self.unawaited(number)
         operation.pending -= 1
         if not operation.pending:
             self.operations[number] = None
@@ -190,6 +186,14 @@ class Events:
             if operation.group is not None:
                 operation.group.outstanding[operation.kind] -= 1
             self.completed += 1
+
+    def unawaited(self, number: int) -> conduit.ConduitError:
+        """Return the error of a reply to an operation that is over, or was never begun."""
+        return conduit.ConduitError(
+            f"a reply to operation {number} has come, which this rank does not wait for: the network has delivered a "
+            "message twice, or to another rank than its own, or has called the then() of a send twice; `python -X dev "
+            "-m conduit ...` says which"
+        )
 
     def withdraw(self, number: int) -> None:
         """Forget an operation of which nothing was sent."""

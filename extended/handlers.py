@@ -97,7 +97,8 @@ class PutGetHandlers:
     def got_medium(self, token: Token, payload: memoryview, number: int, piece: int) -> None:
         """Reply: store a piece of a get where the program wants it."""
         operation = self._events.operations[number]
-        assert operation is not None
+        if operation is None:
+            raise self._events.unawaited(number)
         start = piece * operation.chunk
         nbytes = len(payload)
         operation.out[start : start + nbytes] = payload
@@ -116,7 +117,8 @@ class PutGetHandlers:
     def got_long(self, token: Token, payload: memoryview, number: int) -> None:
         """Reply: a piece of a get has landed in its place."""
         operation = self._events.operations[number]
-        assert operation is not None
+        if operation is None:
+            raise self._events.unawaited(number)
         self._events.piece_done(number)
         if not operation.pending:
             operation.release()

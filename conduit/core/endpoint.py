@@ -681,7 +681,7 @@ class Endpoint:
         Args:
             seconds: how long it takes; or
             flops: floating-point operations, on
-            threads: that many CPUs of the host.
+            threads: that many CPUs of the host; with `flops` alone.
 
         Raises:
             BadRequest: a wrong argument.
@@ -691,9 +691,16 @@ class Endpoint:
         if self._dispatch.running:
             self.refuse_in_handler(call)
         try:
-            if (seconds is None) == (flops is None):
-                _refuse_work(call, seconds, flops)
-            ticks = self._cost(call, 0.0 if seconds is None else seconds, 0 if flops is None else flops, 0, threads)
+            if seconds is None:
+                if flops is None:
+                    _refuse_work(call, seconds, flops)
+                ticks = self._cost(call, 0.0, flops, 0, threads)
+            else:
+                if flops is not None:
+                    _refuse_work(call, seconds, flops)
+                if type(threads) is not int or threads != 1:
+                    _refuse_threads(call, seconds, threads)
+                ticks = self._cost(call, seconds, 0, 0, 1)
         except BadRequest as error:
             return refuse(self, error, _getframe(1))
         return self._compute(guard(self, call), ticks)
@@ -1027,6 +1034,22 @@ def _refuse_work(call: str, seconds: object, flops: object) -> NoReturn:
     both = f"seconds={arguments.shown(seconds)} and flops={arguments.shown(flops)}"
     given = "neither" if seconds is None else both
     raise BadRequest(f"{call}: {given} given; pass one of the two, seconds= or flops=")
+
+
+def _refuse_threads(call: str, seconds: object, threads: object) -> None:
+    """Refuse CPUs beside a time, which nothing is divided by, but for one of them.
+
+    Raises:
+        BadRequest: there are others.
+    """
+    count = arguments.integer(call, "threads", threads)
+    if count == 1:
+        return
+    raise BadRequest(
+        f"{call}: threads={arguments.shown(count)} goes with flops=, not with seconds={arguments.shown(seconds)}, "
+        "which are how long the work takes on however many CPUs; leave threads out and pass the seconds that remain, "
+        "or pass flops="
+    )
 
 
 def _refuse_waiting(call: str, predicate: Callable[[], object]) -> NoReturn:

@@ -19,6 +19,7 @@ SHOWN = 60
 _NO_NAMES = ("PUSH_NULL", "PRECALL", "KW_NAMES", "CACHE", "NOP", "RESUME")
 """Instructions of a call that load nothing."""
 _CELL = re.compile(r"<ipython-input-(\d+)-\w+>")
+_NAMED_CELL = re.compile(r"Cell In\[\d+\]")
 _OF_NOTEBOOK = "ipykernel_"
 """In the names of files that notebooks give their cells; there are no such files."""
 _LINE_OF_CELL = re.compile(rf"(<ipython-input-\d+-\w+>|\S*{_OF_NOTEBOOK}\d+[/\\]\d+\.py):(\d+)")
@@ -31,9 +32,16 @@ def place(code: CodeType, lasti: int) -> str:
 
 def at(file: str, number: int) -> str:
     """Return how a line is named: ``prog.py:4``; one of IPython's as its tracebacks do, ``Cell In[9], line 2``."""
-    cell = _CELL.fullmatch(file)
-    name = f"Cell In[{cell[1]}]" if cell else _of_notebook(file) if _OF_NOTEBOOK in file else ""
+    name = cell(file)
     return f"{name}, line {number}" if name else f"{file}:{number}"
+
+
+def cell(file: str) -> str:
+    """Return how IPython names a cell in its tracebacks, by its file or by that name; "" for what is none of them."""
+    found = _CELL.fullmatch(file)
+    if found or _NAMED_CELL.fullmatch(file):
+        return f"Cell In[{found[1]}]" if found else file
+    return _of_notebook(file) if _OF_NOTEBOOK in file else ""
 
 
 def of_cells(text: str) -> str:

@@ -21,7 +21,9 @@ from conduit.launch.errors import raise_error
 from conduit.launch.interrupts import AFTER_CTRL_C, insist, interruptible, tried_again
 from conduit.launch.life import LIFE, Life, Main, Rank, Stage
 from conduit.launch.registry import Spec
+from conduit.launch.reports.cells import cells_named
 from conduit.launch.reports.folders import is_own
+from conduit.launch.reports.records import Report
 from conduit.launch.reports.words import named
 from conduit.launch.tasks import Starts, in_threads, program_place
 
@@ -110,6 +112,8 @@ class TaskJob:
                 with suppress(Exception):  # what ended the job is told, and is often the same
                     rank.close()
             name_cells(error)
+            if isinstance(report := getattr(error, "report", None), Report):
+                error.report = cells_named(report)  # type: ignore[attr-defined]
             if self.caught_by is not None and is_of_forgotten(error):  # Ctrl-C came between the call and its await
                 interrupt = KeyboardInterrupt()
                 interrupt.add_note(f"{AFTER_CTRL_C} rank {self.caught_by} caught")

@@ -7,7 +7,7 @@ others when that is over.  `conduit.launch.messages` has the one with an endpoin
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from enum import Enum
 from types import CoroutineType
@@ -75,6 +75,9 @@ class Rank(Protocol):
 
     def undelivered(self) -> int:
         """Return how many messages have arrived and were not handled."""
+
+    def asked(self) -> int:
+        """Return how many requests and native operations it has begun."""
 
     def unhandled(self) -> Sequence[tuple[Unhandled, Callable[..., object] | None]]:
         """Return what these are, as far as is known, each with the handler that it is for, None where there is none."""
@@ -164,9 +167,21 @@ class Life:
 
 
 def exit_in(group: BaseExceptionGroup[BaseException]) -> BaseException | None:
-    """Return the interrupt that a group holds (E8), or the exit, in a group of nothing else (E2)."""
+    """Return the interrupt that a group holds (E8), or the exit, in a group of nothing else (E2).
+
+    Of several exits it is the first with a failure.  One that was never raised has the steps of the group that was.
+    """
     exits, rest = group.split(SystemExit)
-    error: BaseException | None = group.subgroup(KeyboardInterrupt) or (exits if rest is None else None)
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
+    found = group.subgroup(KeyboardInterrupt) or (exits if rest is None else None)
+    errors = [] if found is None else list(_in_group(found))
+    failures = [error for error in errors if isinstance(error, SystemExit) and error.code not in (None, 0)]
+    return next(iter(failures or errors), None)
+
+
+def _in_group(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    for error in group.exceptions:
+        raised = error if error.__traceback__ is not None else error.with_traceback(group.__traceback__)
+        if isinstance(raised, BaseExceptionGroup):
+            yield from _in_group(raised)
+        else:
+            yield raised

@@ -17,6 +17,9 @@ from conduit.launch.registry import Spec
 from conduit.launch.reports.folders import is_library
 from conduit.launch.tasks import error_line
 
+_ASKED = ("requests_sent", "rma_gets", "rma_puts", "rma_atomics")
+"""Counts of what a rank has begun."""
+
 
 class MessageRank:
     """One rank of a job on a conduit; main is called with its endpoint.
@@ -124,6 +127,11 @@ class MessageRank:
     def moved(self) -> int:
         """Return a number that grows with every message that is sent or handled here."""
         return sum(self._endpoint._counted().values())
+
+    def asked(self) -> int:
+        """Return how many requests and native operations this rank has begun, for reports."""
+        counts = self._endpoint._counted()
+        return sum(count for name, count in counts.items() if name in _ASKED)
 
     def waits(self) -> Sequence[Wait]:
         """Return what this rank's tasks wait for."""

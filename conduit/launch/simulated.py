@@ -24,6 +24,7 @@ from conduit.launch.loops import advice_on_interrupt
 from conduit.launch.mains import JobMains
 from conduit.launch.messages import MessageRank
 from conduit.launch.observing import tell_end
+from conduit.launch.of_network import note_of_network
 from conduit.launch.registry import Spec
 from conduit.launch.reports.words import named, time
 from conduit.launch.result import Result
@@ -115,6 +116,7 @@ class SimulatedJob:
             values = self._job.run()
             failed = False
         except BaseException as error:
+            note_of_network(error, self._spec.cls.name)
             failure = failure_of(error) if self._observers else None
             raise
         finally:

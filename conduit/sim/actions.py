@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from inspect import CO_VARARGS
 from typing import Any, Protocol
 
 
@@ -17,6 +18,9 @@ class RunningTimer(Protocol):
     when: int | None
     helps: Callable[[], bool]
     """Returns whether it can still bring anything about."""
+
+
+_WITH_THE_LINE = "`python -X dev -m conduit ...` shows the line that schedules it"
 
 
 def acting(action: Any) -> Any:
@@ -42,10 +46,32 @@ def error_of(error: BaseException, action: Any) -> BaseException:
     """
     if callable(action):
         explained = getattr(getattr(acting(action), "__self__", None), "error_of_event", None)
-        return error if explained is None else explained(error)
+        if explained is not None:
+            told: BaseException = explained(error)
+            return told
+        wrong = misfit(action) if isinstance(error, TypeError) else ""
+        return TypeError(f"{wrong}; {_WITH_THE_LINE}") if wrong else error
     return TypeError(
         f"an event is to call {action!r}; kernel.at(when, f, x) calls f(x) then, and kernel.at(when, f(x)) calls it "
-        "now; `python -X dev -m conduit ...` shows the line that schedules it"
+        f"now; {_WITH_THE_LINE}"
+    )
+
+
+def misfit(action: Any) -> str:
+    """Return what is wrong where an event calls a function with arguments that it does not take; "" for nothing."""
+    called, args = acting(action), action.args if isinstance(action, partial) else ()
+    code = getattr(called, "__code__", None)
+    if code is None or code.co_flags & CO_VARARGS or code.co_kwonlyargcount or getattr(action, "keywords", None):
+        return ""
+    given = len(args) + (getattr(called, "__self__", None) is not None)
+    most = code.co_argcount
+    if most - len(called.__defaults__ or ()) <= given <= most:
+        return ""
+    names = ", ".join(code.co_varnames[given - len(args) : most])
+    return (
+        f"an event calls {name_of(action)} ({code.co_filename}:{code.co_firstlineno}) with {len(args)} "
+        f"argument{'s' * (len(args) != 1)}, and it takes ({names}): kernel.at(when, f, x) calls f(x), so give what f "
+        "takes behind it"
     )
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from conduit.sim.actions import error_of, name_of, rank_of
+from conduit.sim.actions import error_of, misfit, name_of, rank_of
 from conduit.sim.kernel import Kernel
 from conduit.words import is_a
 
@@ -79,7 +80,7 @@ class TracingKernel(Kernel):
 
     def at(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """As `Kernel.at`, past the listener."""
-        self._check(when, action)
+        self._check(when, action, args)
         super().at(when, self._tell, action, args)
 
     def call(self, when: int, action: Callable[[], object]) -> None:
@@ -97,16 +98,18 @@ class TracingKernel(Kernel):
 
     def background(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """As `Kernel.background`, past the listener."""
-        self._check(when, action)
+        self._check(when, action, args)
         super().background(when, self._tell, action, args)
 
-    def _check(self, when: int, action: Callable[..., object]) -> None:
+    def _check(self, when: int, action: Callable[..., object], args: tuple[Any, ...] = ()) -> None:
         """Refuse the time of an event that cannot be one, and what cannot be called."""
         if not callable(action):
             raise TypeError(
                 f"an event is to call {action!r}; kernel.at(when, f, x) calls f(x) then, and "
                 "kernel.at(when, f(x)) calls it now"
             )
+        if wrong := misfit(partial(action, *args)):
+            raise TypeError(wrong)
         if not isinstance(when, int):
             raise TypeError(
                 f"{name_of(action)}: an event at {when!r} ps, which {is_a(when)}; times are whole numbers: "
@@ -127,4 +130,4 @@ class TracingKernel(Kernel):
         try:
             action(*args)
         except Exception as error:
-            self.fail(error_of(error, action), rank)
+            self.fail(error_of(error, partial(action, *args)), rank)

@@ -255,6 +255,12 @@ class _CheckingTransport(Transport):
             ledger.give_back(message.source, self.port.rank, message.slot)
 
     def acquire(self, dest: int) -> Any | None:
+        inside, reply = self.port.ledger.inside, f"{type(self).__name__}.send_reply"
+        if inside == (self.port.rank, reply):
+            raise ConduitError(
+                f"rank {self.port.rank}, {reply} called acquire({dest}); the acquire() of the request has set aside "
+                "what its reply needs: send it in that, `request.slot`"
+            )
         with self._in("acquire"):
             slot = super().acquire(dest)  # type: ignore[safe-super]
         if slot is False:

@@ -18,7 +18,7 @@ from typing import Any
 
 import attrs
 
-from conduit.contract import LONG, Message
+from conduit.contract import LONG, Message, Unhandled
 from conduit.sim import Memory
 from conduit.simnet import Transport, header
 from conduit.simnet.chain import Act, Chain, Done, Steps
@@ -66,9 +66,11 @@ class SlotQueue:
 
     def first(self) -> int:
         """Return the entry at the head, 0 where that place is not filled."""
-        if self.head == self.tail:
-            return 0
-        return int.from_bytes(self._memory.read(self.head % self._capacity * ENTRY, ENTRY), "little")
+        return 0 if self.head == self.tail else self.look(self.head)
+
+    def look(self, ticket: int) -> int:
+        """Return the entry at the place of a ticket that was drawn and not taken, 0 where that is not filled."""
+        return int.from_bytes(self._memory.read(ticket % self._capacity * ENTRY, ENTRY), "little")
 
     def drop(self) -> None:
         """Empty the place at the head and go on to the next."""
@@ -141,6 +143,16 @@ class QueueTransport(Transport):
     def undelivered(self) -> int:
         """Return how many tickets have been drawn and not been taken."""
         return self.queue.tail - self.queue.head
+
+    def unhandled(self) -> list[Unhandled]:
+        """Return what the slots hold that the queue names; what a place is not filled for is still on its way."""
+        found = []
+        for word in map(self.queue.look, range(self.queue.head, self.queue.tail)):
+            if word:
+                source, is_reply, slot = (word >> 16) - 1, bool(word >> 15 & 1), word & 0x7FFF
+                head = self._here[source, is_reply].read(slot * self._slot_bytes, header.SIZE)
+                found.append(Unhandled(source, header.word_of(head)))
+        return found
 
     # -- sending -------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, NoReturn, TypeVar
 import attrs
 
 from conduit import BadRequest
-from conduit.contract import LONG, Awaited, Constant, Core, Costs, Limits, Message
+from conduit.contract import LONG, Awaited, Constant, Core, Costs, Limits, Message, Unhandled
 from conduit.options import option
 from conduit.sim import Kernel
 from conduit.simnet import HostModel, SimulatedConduit, SimulatedPort, Transport
@@ -39,7 +39,7 @@ from conduits.mpi.engine.transfer import PROC_NULL
 from conduits.mpi.engine.worker import Worker
 from conduits.mpi.libraries.installation import Installation
 from conduits.mpi.messages import Messages, SlotRecord
-from conduits.mpi.wire import MAX_ARGS
+from conduits.mpi.wire import MAX_ARGS, word_of
 
 MAX_LONG = 1 << 30
 _WAKE = 3 << 20  # as the core logs it
@@ -329,7 +329,7 @@ class SimulatedMpiPort(SimulatedPort):
     def undelivered(self) -> int:
         """Return how many messages no pass has taken, and how many are unexpected."""
         engine = self.library.engine
-        return super().undelivered() + engine.device.undelivered() + engine.unexpected()
+        return super().undelivered() + len(engine.device.untaken()) + engine.unexpected()
 
     def sent_to(self, dest: SimulatedMpiPort, context: int, tag: int) -> list[tuple[Any, TransferComm]]:
         """Return where this rank's last sends to a rank by a context and a tag were made, and their communicators."""
@@ -620,6 +620,15 @@ class LibraryTransport(Transport):
             kernel.call(max(cpu.free, kernel.now), then)
         else:
             self._worker.when_idle(then)
+
+    def unhandled(self) -> list[Unhandled]:
+        """Return the Active Messages among what the library has and no poll has taken, as far as they have begun."""
+        mine = [comm.context for comm in self._comms]
+        return [
+            Unhandled(each.origin, word_of(each.begin))
+            for each in self._engine.device.untaken()
+            if each.context in mine and each.begin
+        ]
 
     def slots_in_use(self) -> list[str]:
         """Describe the slots in use, and what waits in the library."""

@@ -34,6 +34,11 @@ TAG = 0
 """Of messages."""
 
 
+def word_of(data: bytes) -> int:
+    """Return `Message.word` of the message that begins with `data`."""
+    return int.from_bytes(data[:4], "little") & KEPT
+
+
 def payload_tag(slot: int) -> int:
     """Return the tag of a payload that is a message of its own."""
     return slot + 1

@@ -282,6 +282,35 @@ def test_reports_name_cells_of_notebooks_also_where_a_lock_was_taken(monkeypatch
     assert "898916762" not in str(caught.value)
 
 
+@pytest.mark.parametrize("limit", [None, 1e-2])
+def test_the_structure_of_a_report_names_cells_of_notebooks_too(monkeypatch, limit):
+    names = _of_notebook(
+        monkeypatch,
+        """\
+        from extended import Extended
+        async def main(ep):
+            def note(token):
+                pass
+            x = await Extended.attach(ep)
+            await ep.attach(note)
+            if ep.rank == 1:
+                await ep.request_short(0, note)
+                await x.lock(0).acquire()
+                await ep.block_until(lambda: False)
+            await trio.sleep_forever()
+        """,
+    )
+    names["trio"] = trio
+    with pytest.raises((conduit.Deadlock, conduit.TimeLimit)) as caught:
+        conduit.run(names["main"], ranks=2, conduit="loggp", time_limit=limit)
+    report = caught.value.report
+    first, second = (rank.tasks[0] for rank in report.ranks)
+    assert (first.place.file, first.place.line, str(first.place)) == ("Cell In[4]", 11, "Cell In[4], line 11 in main")
+    assert str(report.ranks[0].unhandled[0].place) == "Cell In[4], line 3 in main.<locals>.note"
+    assert [hold.place for hold in second.holds] == ["Cell In[4], line 9"]
+    assert "898916762" not in report.to_json()
+
+
 def test_traces_name_cells_of_notebooks(monkeypatch):
     names = _of_notebook(
         monkeypatch,

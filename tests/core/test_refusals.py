@@ -2,6 +2,7 @@
 
 import contextlib
 
+import numpy as np
 import pytest
 import trio
 
@@ -118,6 +119,39 @@ def test_compute_says_what_was_given():
             ep.compute()
         with pytest.raises(conduit.BadRequest, match=r"\Aep\.compute: seconds=1\.0 and flops=2 given; pass one of"):
             ep.compute(1.0, flops=2)
+
+    conduit.run(main, conduit="loggp", ranks=1)
+
+
+@pytest.mark.parametrize("threads", [4, 0, -1, np.int64(4)])
+def test_threads_of_work_given_in_seconds_are_refused(threads):
+    """How long it takes is said already: nothing is divided by them."""
+
+    async def main(ep):
+        with pytest.raises(conduit.BadRequest) as caught:
+            ep.compute(1e-6, threads=threads)
+        assert str(caught.value) == (
+            f"ep.compute: threads={threads} goes with flops=, not with seconds=1e-06, which are how long the work "
+            "takes on however many CPUs; leave threads out and pass the seconds that remain, or pass flops="
+        )
+        for wrong in (2.0, "all", None, np.zeros(2)):
+            with pytest.raises(conduit.BadRequest, match=r"\Aep\.compute: threads="):
+                ep.compute(1e-6, threads=wrong)
+        await ep.compute(1e-6, threads=1)
+        await ep.compute(1e-6, threads=True)
+        await ep.compute(flops=0, threads=4)
+
+    conduit.run(main, conduit="loggp", ranks=1)
+
+
+def test_threads_share_operations():
+    async def main(ep):
+        times = []
+        for threads in (1, 4):
+            begin = ep.now
+            await ep.compute(flops=4000, threads=threads)
+            times.append(ep.now - begin)
+        assert times[0] == pytest.approx(4 * times[1])
 
     conduit.run(main, conduit="loggp", ranks=1)
 

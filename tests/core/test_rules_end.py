@@ -155,6 +155,38 @@ def test_E2_a_system_exit_out_of_a_nursery_is_an_exit_too(both_ways):
     assert both_ways.fails(SystemExit, main, ranks=3).code == 5
 
 
+def test_E2_an_exit_that_was_put_into_a_group_unraised_is_told_with_the_groups_line(both_ways):
+    async def main(ep):
+        await ep.attach()
+        if ep.rank == 1:
+            raise BaseExceptionGroup("of tasks", [BaseExceptionGroup("inside", [SystemExit(3)])])
+        await ep.block_until(lambda: False)
+
+    line = main.__code__.co_firstlineno + 3
+    (note,) = both_ways.fails(SystemExit, main, ranks=3).__notes__
+    assert note == f"rank 1 ended the job with status 3 at {__file__}:{line} in main"
+
+
+@pytest.mark.parametrize("codes", [(0, 3), (3, 0), (None, 3), (0, "words"), (5, 3)])
+def test_E2_of_exits_in_one_group_a_failure_decides(on_loggp, codes):
+    async def leave(code):
+        sys.exit(code)
+
+    async def main(ep):
+        await ep.attach()
+        errors = []
+        for code in codes:
+            try:
+                await leave(code)
+            except SystemExit as error:
+                errors.append(error)
+        raise BaseExceptionGroup("of tasks", errors)
+
+    error = on_loggp.fails(SystemExit, main, ranks=1)
+    assert error.code == next(code for code in codes if code)
+    assert f"{__file__}:{leave.__code__.co_firstlineno + 1} in leave" in error.__notes__[0]
+
+
 def test_E2_exit_never_returns_and_raises_in_its_caller(on_loggp):
     async def main(ep):
         with pytest.raises(SystemExit):

@@ -1,6 +1,7 @@
 """Ranks have a task beside their main that waits for the end of all: it is not why the job stands still."""
 
 import re
+from functools import partial
 
 import pytest
 import trio
@@ -71,13 +72,43 @@ def test_a_cycle_of_locks_stays_one(servers):
     assert "cycle: rank 0 waits for rank 1 waits for rank 2" in str(error).splitlines()[1]
 
 
-@pytest.mark.parametrize("servers", [[], [0], [0, 2], [0, 2, 3], range(5)])
+@pytest.mark.parametrize("servers", [[], [0], [1], [0, 2], [1, 3], [0, 2, 3], range(5)])
 def test_a_call_in_another_order_is_named_first(servers):
     error = report_of(other_order, servers)
     cycle = error.report.causes[0].cycle
     assert len(cycle) == 3
     assert 1 in cycle
     assert any(line.startswith("rank 1: ") for line in str(error).splitlines()[1:5]), error
+
+
+async def a_word_of_who_waits_in_a_barrier(ep, x):
+    if ep.rank == 3:
+        await ep.block_until(lambda: False, what="a word", ranks=[4])
+    await x.barrier()
+
+
+@pytest.mark.parametrize("servers", [[], [3], [0, 1, 3], [0, 1, 2, 3]])
+def test_a_cycle_through_a_barrier_stays_one_where_main_is_to_come_to_it(servers):
+    error = report_of(a_word_of_who_waits_in_a_barrier, servers)
+    assert [cause.cycle for cause in error.report.causes] == [(3, 4, 3)]
+    assert str(error).splitlines()[1].startswith("cycle: rank 3 waits for rank 4 waits for rank 3")
+
+
+@pytest.mark.parametrize("network", ["loggp", "t3e"])
+def test_where_main_waits_beside_a_task_that_is_in_the_cycle_its_wait_is_the_cause(network):
+    """Main is to come to the barrier, and nobody is known to bring about what it waits for."""
+
+    async def main(ep):
+        x = await Extended.attach(ep)
+        async with trio.open_nursery() as nursery:
+            if ep.rank == 1:
+                nursery.start_soon(partial(ep.block_until, lambda: False, what="a word", ranks=[0]))
+                await ep.block_until(lambda: False, what="nothing known")
+            await x.barrier()
+
+    with pytest.raises(conduit.Deadlock) as caught:
+        conduit.run(main, ranks=3, conduit=network)
+    assert [(cause.ranks, cause.cycle) for cause in caught.value.report.causes] == [((1,), ())]
 
 
 def test_where_each_rank_has_one_every_rank_is_told_once_and_none_is_a_cause_by_it():

@@ -8,7 +8,16 @@ import trio
 import conduit
 from extended import Extended
 
-NETWORKS = ["loggp", "sci", "sunfire", "startx", "udp"]  # which tell whose messages they have
+NETWORKS = [
+    "loggp",
+    "sci",
+    "sunfire",
+    "startx",
+    "udp",
+    "t3e",
+    "origin",
+    *(f"mpi:library={each}" for each in ("scampi", "start", "sunmpi")),
+]
 
 
 def report_of(main, ranks, network="loggp"):

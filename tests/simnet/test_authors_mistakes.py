@@ -306,7 +306,8 @@ def test_a_message_that_is_delivered_twice_is_told_of_its_network(monkeypatch):
 
     message = (
         "^a reply to operation 0 has come, which this rank does not wait for: the network has delivered a message "
-        r"twice, or to another rank than its own; `python -X dev -m conduit \.\.\.` says which"
+        r"twice, or to another rank than its own, or has called the then\(\) of a send twice; `python -X "
+        r"dev -m conduit \.\.\.` says which"
     )
     with pytest.raises(conduit.ConduitError, match=message):
         conduit.run(puts, conduit="loggp", segment=64)
@@ -513,6 +514,108 @@ def test_an_event_that_nothing_can_call(monkeypatch, schedule):
     )
     with pytest.raises(TypeError, match=message):
         conduit.run(main, conduit="loggp")
+
+
+@pytest.mark.parametrize(("args", "given"), [((), "0 arguments"), ((1,), "1 argument"), ((1, 2, 3, 4), "4 arguments")])
+def test_an_event_with_other_arguments_than_it_takes(monkeypatch, args, given):
+    def landed(self, first, second, third=3):
+        pass
+
+    begin_pass = LoggpTransport.begin_pass
+    monkeypatch.setattr(LoggpTransport, "landed", landed, raising=False)
+    monkeypatch.setattr(
+        LoggpTransport,
+        "begin_pass",
+        lambda self: (self.port.kernel.at(self.port.kernel.now + 5, self.landed, *args), begin_pass(self)),
+    )
+    with pytest.raises(TypeError) as caught:
+        conduit.run(main, conduit="loggp")
+    assert str(caught.value).startswith(
+        f"an event calls {landed.__qualname__} ({__file__}:{landed.__code__.co_firstlineno}) with {given}, and it "
+        "takes (first, second, third): kernel.at(when, f, x) calls f(x), so give what f takes behind it; `python -X dev"
+    )
+
+
+def test_what_an_event_raises_inside_stays_as_it_is(monkeypatch):
+    def landed(first, second=2):
+        raise TypeError("inside")
+
+    begin_pass = LoggpTransport.begin_pass
+    monkeypatch.setattr(
+        LoggpTransport,
+        "begin_pass",
+        lambda self: (self.port.kernel.at(self.port.kernel.now + 5, landed, 1), begin_pass(self)),
+    )
+    with pytest.raises(TypeError, match=r"\Ainside\n"):
+        conduit.run(main, conduit="loggp")
+
+
+def test_an_error_out_of_a_method_of_a_network_is_told_as_one_of_the_network(monkeypatch):
+    """Here a reply takes a slot that nobody has set aside: it comes back to who has sent no request."""
+    send_request = LoggpTransport.send_request
+
+    def send_reply(self, request, reply, then):
+        send_request(self, request.source, self.acquire(request.source), reply, then)
+
+    def take(self, take=LoggpTransport.take):
+        message = take(self)
+        if message is not None and not message.is_request:
+            return self.free[message.source, "missing"]
+        return message
+
+    monkeypatch.setattr(LoggpTransport, "send_reply", send_reply)
+    monkeypatch.setattr(LoggpTransport, "take", take)
+    with pytest.raises(KeyError) as caught:
+        conduit.run(main, conduit="loggp")
+    assert (
+        "raised in LoggpTransport.take: a mistake of the network 'loggp', not of the program; `python -X dev -m "
+        "conduit ...` looks at every call of a network, and often names the one that is at fault"
+    ) in caught.value.__notes__
+
+
+@pytest.mark.parametrize("where", ["main", "handler", "predicate"])
+def test_an_error_of_a_program_is_none_of_the_network(where):
+    async def fails(ep):
+        def ask(token):
+            if where == "handler":
+                raise KeyError("program")
+
+        def predicate():
+            raise KeyError("program")
+
+        await ep.attach(ask)
+        await ep.request_short(1 - ep.rank, ask)
+        if where == "main":
+            raise KeyError("program")
+        await ep.block_until(predicate if where == "predicate" else lambda: False)
+
+    with pytest.raises((KeyError, conduit.HandlerError)) as caught:
+        conduit.run(fails, conduit="loggp")
+    assert "a mistake of the network" not in "".join(caught.value.__notes__)
+
+
+@pytest.mark.parametrize("delay", [100_000, 1_000_000, 3_000_000])
+def test_a_reply_whose_then_is_called_twice_is_told_of_its_network(monkeypatch, delay):
+    send_reply = LoggpTransport.send_reply
+
+    def twice(self, request, reply, then):
+        def both():
+            then()
+            self.port.kernel.at(self.port.kernel.now + delay, then)
+
+        send_reply(self, request, reply, both)
+
+    async def gets(ep):
+        x = await Extended.attach(ep)
+        for number in range(3):
+            await x.put(1 - ep.rank, 0, bytes(100))
+            await x.all_reduce(number)
+            await x.barrier()
+        await x.wait_all([await x.get_nb(1 - ep.rank, 0, 8) for _ in range(4)])
+
+    monkeypatch.setattr(LoggpTransport, "send_reply", twice)
+    with pytest.raises(conduit.ConduitError, match=r"or has called the then\(\) of a send twice; `python -X dev -m"):
+        conduit.run(gets, conduit="loggp", time_limit=1)
 
 
 def test_an_event_that_exits(monkeypatch):

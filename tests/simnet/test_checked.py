@@ -74,6 +74,21 @@ def cut(self):
     return message
 P.take = cut
 """
+FEW = """
+take = P.take
+def few(s):
+    s.port.kernel.at(s.port.kernel.now + 5, landed, 1)
+    return take(s)
+def landed(first, second):
+    pass
+P.take = few
+"""
+SLOT_OF_REPLY = """
+send = P.send
+def reply(s, request, message, then):
+    send(s, request.source, s.acquire(request.source), message, then)
+P.send_reply = reply
+"""
 NO_SLOT = "P.acquire = lambda s, d: False"
 OUTSIDE = "take = P.take\nP.take = lambda s: (s.port.memory.write(1 << 30, b'12'), take(s))[1]"
 LATER_AGAIN = """
@@ -107,6 +122,16 @@ def run(mutant, *flags):
             CALLED,
             r"TypeError: an event is to call [0-9]+; kernel.at\(when, f, x\) calls f\(x\) then, and kernel.at\(when, "
             r"f\(x\)\) calls it now",
+        ),
+        (
+            FEW,
+            r"TypeError: an event calls landed \(<string>:\d+\) with 1 argument, and it takes \(first, second\): "
+            r"kernel\.at\(when, f, x\) calls f\(x\), so give what f takes behind it\n",
+        ),
+        (
+            SLOT_OF_REPLY,
+            r"rank [01], LoggpTransport\.send_reply called acquire\([01]\); the acquire\(\) of the request has set "
+            r"aside what its reply needs: send it in that, `request\.slot`\n",
         ),
         (
             OF_ANOTHER,
@@ -143,6 +168,8 @@ def run(mutant, *flags):
         "negative",
         "back",
         "called",
+        "few arguments",
+        "slot of a reply",
         "another's",
         "another's CPU",
         "cut",

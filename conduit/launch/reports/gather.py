@@ -15,13 +15,14 @@ from typing import NamedTuple
 import attrs
 import trio
 
-from conduit.contract import REQUEST, Awaited, LayerHold, Message, Wait
+from conduit.contract import REQUEST, Awaited, LayerHold, LayerReport, Message, Wait
 from conduit.core import endpoint, written
 from conduit.core.started import started_at
 from conduit.core.steps import steps_of
 from conduit.launch import tasks
 from conduit.launch.life import LIFE, Life, Rank, Stage
 from conduit.launch.polls import polls_of
+from conduit.launch.reports.again import again
 from conduit.launch.reports.clocks import looks_at_time
 from conduit.launch.reports.clues import CarriedClue
 from conduit.launch.reports.computing import on_loops
@@ -201,7 +202,12 @@ def _rank(
             wait = attrs.evolve(wait, what=_in_its_call(task, wait.what))
         if wait is not None or not tasks.at_end_of_nursery(task):
             record = _task(number, task, wait, task is blamed, interrupted, broken_off)
-            found.append(attrs.evolve(record, holds=(*_held(task, told.held), *ended)))
+            holds = (*_held(task, told.held), *ended)
+            asks = (
+                "" if _is_for_others(wait, told) else again(each for each in tasks.frames(task) if _is_program(each[0]))
+            )
+            # Parents come before children.
+            found.append(attrs.evolve(record, holds=holds, main=task is own[0], again=asks))
     computing = _of_computing(own, found, broken_off)
     polls = not computing and any(_polls(task, broken_off) for task in found)
     of_rank = RankRecord(
@@ -227,11 +233,20 @@ def _rank(
         tuple(told.wanted),
         tuple(map(CarriedClue.of, told.clues)),
         tuple(told.short.items()),
+        rank.asked(),
     )
     stuck = any(task.call == OF_TRIO for task in found) and not (not of_rank.undelivered and _wait_in_locks(own))
     if of_rank.running and not of_rank.may_poll and stuck:
         return attrs.evolve(of_rank, advice=(*of_rank.advice, _to_poll(own)))
     return of_rank
+
+
+def _is_for_others(wait: Wait | None, told: LayerReport) -> bool:
+    """Say whether a wait is for what ranks do together, or for what one holds: such a one is no question."""
+    if wait is None:
+        return False
+    together = any(wait.what in part.waits for part in told.parts)
+    return together or any(wait.what in (want.wait, want.held) for want in told.wanted)
 
 
 def _at_end_of_nursery(own: Sequence[trio.lowlevel.Task]) -> list[str]:

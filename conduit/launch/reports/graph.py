@@ -26,13 +26,13 @@ def edges(ranks: Iterable[RankRecord]) -> tuple[Edge, ...]:
 
 
 def waits(rank: RankRecord) -> list[WaitRecord]:
-    """Return what the tasks of a rank wait for."""
-    return [task.wait for task in rank.tasks if task.wait is not None]
+    """Return what the tasks of a rank wait for, but not the answers of those that ask again and again."""
+    return [task.wait for task in rank.tasks if task.wait is not None and not task.again]
 
 
 def loose(task: TaskRecord) -> bool:
     """Say whether what a task does waits for no rank that is known."""
-    return task.wait is None or not task.wait.awaited
+    return task.wait is None or bool(task.again) or not task.wait.awaited
 
 
 class Graph:
@@ -171,6 +171,8 @@ def shape(rank: RankRecord) -> tuple[object, ...]:
 def task_shape(task: TaskRecord) -> tuple[object, ...]:
     """Return the line of a task and the kind of its wait."""
     wait = task.wait
+    if task.again:
+        return task.place, pattern(task.again)
     return task.place, task.call, None if wait is None else (wait.kind, pattern(wait.what))
 
 
@@ -209,7 +211,8 @@ def _helped(ranks: Sequence[RankRecord], members: Iterable[int], idle: Set[int])
     """Return the ranks of a knot whose waits do not make a cycle that is sure, for other tasks may yet do something.
 
     These are the ones with such tasks, but where they are waited for because of what a task holds that waits itself:
-    no other task can let go of that.  And those for whom one of several ranks is enough, such a one among them.
+    no other task can let go of that.  Nor where they have not come to a call that all make, and main waits, which is to
+    come to it.  And those for whom one of several ranks is enough, such a one among them.
 
     Args:
         ranks: all of them.
@@ -217,24 +220,32 @@ def _helped(ranks: Sequence[RankRecord], members: Iterable[int], idle: Set[int])
         idle: those of them with a task that waits for no rank that is known.
     """
     found: set[int] = set()
-    known: dict[tuple[tuple[int, ...], frozenset[str]], set[int]] = {}  # which many ranks may share
+    known: dict[tuple[tuple[int, ...], frozenset[str], bool], set[int]] = {}  # which many ranks may share
     for rank in members:
         for wait in waits(ranks[rank]):
             key = (
                 wait.awaited,
                 frozenset(want.what for want in ranks[rank].wants if wait.what in (want.wait, want.held)),
+                bool(wait.missing),
             )
             if key not in known:
-                known[key] = {each for each in wait.awaited if each in idle and not _keeps(ranks[each], key[1])}
+                known[key] = {each for each in wait.awaited if each in idle and not _ties(ranks[each], *key[1:])}
                 found |= known[key]
             if known[key] and len(wait.awaited) > 1 and not wait.missing:
                 found.add(rank)
     return found
 
 
-def _keeps(rank: RankRecord, wanted: Set[str]) -> bool:
-    """Say whether a task of a rank holds something that is wanted, and waits for ranks that are known."""
-    return any(hold.what in wanted for task in rank.tasks if not loose(task) for hold in task.holds)
+def _ties(rank: RankRecord, wanted: Set[str], together: bool) -> bool:
+    """Say whether one of the tasks of a rank that wait for ranks which are known is what others wait for.
+
+    Args:
+        rank: the rank.
+        wanted: what they want: a task may hold it.
+        together: whether they wait in a call that all make: main is to come to it.
+    """
+    tied = [task for task in rank.tasks if not loose(task)]
+    return any((together and task.main) or any(hold.what in wanted for hold in task.holds) for task in tied)
 
 
 def _half_explained(ranks: Sequence[RankRecord], graph: Graph, known: Set[int]) -> list[tuple[int, ...]]:

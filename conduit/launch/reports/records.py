@@ -125,6 +125,9 @@ class TaskRecord:
         blamed: whether it is what ended the job.
         ran: whether an interrupt has come out of it, so that it is in no program any more.
         holds: what it holds that others may want, as locks, and what tasks of its rank hold that have ended.
+        main: whether it is the rank's own task, which runs main.
+        again: what it asks another rank for in a loop that does nothing else, and so does not wait for one answer: a
+            call, with what its variables have; "" for no such loop, and where the job is at rest.
     """
 
     name: str
@@ -135,6 +138,8 @@ class TaskRecord:
     blamed: bool = False
     ran: bool = False
     holds: tuple[LayerHold, ...] = ()
+    main: bool = False
+    again: str = ""
 
 
 @attrs.frozen
@@ -159,6 +164,7 @@ class RankRecord:
         wants: what its tasks wait for that others hold.
         clues: what the layers above know that means something beside what they know of others.
         short: what layers call at length, and what that is called once it was said.
+        asked: how many requests and native operations it has begun.
     """
 
     rank: int
@@ -178,6 +184,7 @@ class RankRecord:
     wants: tuple[LayerWant, ...] = ()
     clues: tuple[CarriedClue, ...] = ()
     short: tuple[tuple[str, str], ...] = ()
+    asked: int = 0
 
     @property
     def may_poll(self) -> bool:

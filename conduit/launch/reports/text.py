@@ -12,6 +12,7 @@ import attrs
 
 from conduit.contract import Awaited
 from conduit.core.written import of_cells
+from conduit.launch.reports.explain import AT_REST
 from conduit.launch.reports.graph import pattern, shape, task_shape
 from conduit.launch.reports.held import held_back
 from conduit.launch.reports.inboxes import in_use, in_use_together, not_handled
@@ -31,7 +32,6 @@ _OVER = {
     "deadlock": "which became true without a handler: let a handler or a task of this rank make it true",
     "interrupted": "",
 }
-_AT_REST = ("deadlock", "stall")  # kinds of which it is known that nothing is on its way
 _TRUE = "which is true by now"  # what made it true may have been a handler of this very instant
 _BEFORE = "before its main"  # of a layer that attaches there
 _OUTSIDE = "outside its main"  # of a layer that begins its work there, or ends it
@@ -98,7 +98,7 @@ class _Text:
         said = dict.fromkeys(text for rank in self._report.ranks for text in rank.advice)
         ranks = self._report.ranks
         said.update(dict.fromkeys(concluded(ranks)))
-        if self._report.kind in _AT_REST:
+        if self._report.kind in AT_REST:
             said.update(dict.fromkeys(held_back(ranks)))
         else:
             ranks = tuple(rank for rank in ranks if len(rank.tasks) == 1)  # another task may come to the other call
@@ -173,7 +173,7 @@ class _Text:
     def _steps(self, cause: Cause, most: int) -> str:
         """Return who waits for whom in a cycle, and whether that is sure: what is on its way may end one."""
         steps = _cycle(cause.cycle, most)
-        return steps if self._report.kind in _AT_REST else f"perhaps a {steps} (if nothing is on its way)"
+        return steps if self._report.kind in AT_REST else f"perhaps a {steps} (if nothing is on its way)"
 
     # -- ranks ---------------------------------------------------------------------------------------
 
@@ -227,8 +227,9 @@ class _Text:
         rank, task = found[0]
         ranks = [rank for rank, _ in found]
         where = _stage(ranks) if task.place is None and rank.serving else _where(rank, task)
-        if task.wait is None:
-            return _doing(where, task)
+        if task.again or task.wait is None:
+            asking = next((task for _, task in found if task.wait is not None), task)
+            return _doing(where, asking, ranks)
         each = [task.wait for _, task in found if task.wait is not None]
         over = next((f", {text}" for wait in each if (text := self._found(wait))), "")
         owners = {rank.rank for rank, _ in found}
@@ -256,8 +257,8 @@ class _Text:
             task = tasks[0]
             where = _where(rank, task)
             wait = task.wait
-            if wait is None:
-                lines.append(_doing(where, task))
+            if task.again or wait is None:
+                lines.append(_doing(where, task, ranks))
                 continue
             # A rank that is in the same call itself may be the next to send; to blame is who has not come to it.
             whom = f", to which {_not_come(wait.missing)}," if wait.missing else _whom(wait.ranks) or _comma(wait.what)
@@ -294,7 +295,7 @@ def _alike(ranks: Iterable[RankRecord], key: Callable[[RankRecord], tuple[object
 
 def _missed(rank: RankRecord) -> tuple[tuple[int, ...], ...]:
     """Return who has not come to what the tasks of a rank wait in."""
-    return tuple(task.wait.missing for task in rank.tasks if task.wait is not None)
+    return tuple(task.wait.missing for task in rank.tasks if task.wait is not None and task.wait.missing)
 
 
 def _by_shape(ranks: Iterable[RankRecord]) -> list[list[tuple[RankRecord, TaskRecord]]]:
@@ -328,9 +329,17 @@ def _where(rank: RankRecord, task: TaskRecord) -> str:
     return f"{task.place} (started there)" if task.started else str(task.place)
 
 
-def _doing(where: str, task: TaskRecord) -> str:
+def _doing(where: str, task: TaskRecord, ranks: Sequence[RankRecord]) -> str:
     if task.blamed:
         return f"{where}: lets no time pass{f', in {task.call}' if ' ' not in task.call else ''}{_polls(task)}"
+    if task.again:
+        counts = sorted({rank.asked for rank in ranks})
+        count = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+        asked = f"{count} requests and native operations" if counts[-1] else "nothing sent"
+        of = f", of {named(task.wait.ranks)}," if task.wait is not None and task.wait.ranks else ""
+        return (
+            f"{where}: awaits {task.again}{of} again and again, in a loop that asks for nothing else ({asked} by now)"
+        )
     return f"{where}: is in {task.call}" if where else task.call
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from conduit.sim import Cpu, Kernel
 from conduit.simnet import HostModel
@@ -27,6 +27,8 @@ from conduits.mpi.engine.software import Software
 from conduits.mpi.engine.transfer import Mode, Receive, Send, Transfer
 from conduits.mpi.engine.worker import Worker
 
+BEGIN = 8
+"""How many bytes of a message that no poll has taken are looked at, for reports."""
 NOTHING, LAST, MORE = range(3)
 """What `Device.progress` says: nothing was pending; something was, but nothing is left; there may be more."""
 
@@ -98,6 +100,20 @@ class Matching(Protocol):
 
     def named(self) -> AbstractSet[int]:
         """Return the ranks that calls of this rank wait for by name."""
+
+
+class UntakenMessage(NamedTuple):
+    """A message that has come to a rank and that no poll has taken, for reports.
+
+    Attributes:
+        origin: its sender, a rank of the world.
+        context: of the communicator.
+        begin: its first bytes, up to `BEGIN` of them; none where its envelope alone has come.
+    """
+
+    origin: int
+    context: int
+    begin: bytes
 
 
 class IncomingMessage(ABC):
@@ -210,9 +226,9 @@ class Device(ABC):
     def quiet(self) -> bool:
         """Return whether nothing is unfinished that this rank has begun; free of cost."""
 
-    def undelivered(self) -> int:
-        """Return how many messages have arrived that no poll has taken; free of cost, for reports."""
-        return 0
+    def untaken(self) -> Sequence[UntakenMessage]:
+        """Return the messages that have arrived and that no poll has taken; free of cost, for reports."""
+        return ()
 
     def slots_in_use(self) -> Sequence[str]:
         """Return one line for each kind of resource in use, for the report of a deadlock."""

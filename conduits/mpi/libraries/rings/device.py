@@ -20,7 +20,7 @@ import attrs
 
 from conduit.sim import Store
 from conduit.simnet.chain import Act
-from conduits.mpi.engine.device import LAST, MORE, NOTHING, Device, IncomingMessage, Matching
+from conduits.mpi.engine.device import LAST, MORE, NOTHING, Device, IncomingMessage, Matching, UntakenMessage
 from conduits.mpi.engine.transfer import Mode, Receive, Send
 from conduits.mpi.libraries.memory import HostMemory
 from conduits.mpi.libraries.rings.pair import RingPair, RingTransfer
@@ -157,9 +157,9 @@ class RingDevice(Device):
         """Return whether no entry and no piece waits to be sent; who waits for answers has unfinished sends."""
         return not any(pair.waiting or pair.large for pair in self._pairs.values())
 
-    def undelivered(self) -> int:
-        """Return how many messages are in the rings."""
-        return sum(pair.undelivered() for pair in self._pairs.values())
+    def untaken(self) -> list[UntakenMessage]:
+        """Return the messages in the rings."""
+        return [each for pair in self._pairs.values() for each in pair.untaken()]
 
     def slots_in_use(self) -> Sequence[str]:
         """Describe what waits for room."""

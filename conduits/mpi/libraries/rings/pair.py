@@ -6,12 +6,14 @@ from collections import deque
 from typing import Any
 
 from conduit.sim.memory import Store
+from conduits.mpi.engine.device import BEGIN, UntakenMessage
 from conduits.mpi.engine.transfer import Send
 from conduits.mpi.libraries.rings.wire import (
     CREDITS,
     HEADER,
     INLINE,
     MESSAGES,
+    RTS,
     RingHeader,
     RingLayout,
     distance,
@@ -154,15 +156,23 @@ class RingPair:
         self._place = self.layout.end_of_entry(self.taken) - HEADER
         self._sequence = sequence(self.taken)
 
-    def undelivered(self) -> int:
-        """Return how many messages are in the ring."""
-        if self.inbox is None:
-            return 0
-        found, count = 0, self.taken
-        while (header := self._header(self.inbox, count)) is not None:
-            found += header.kind in MESSAGES
+    def untaken(self) -> list[UntakenMessage]:
+        """Return the messages in the ring."""
+        found: list[UntakenMessage] = []
+        count = self.taken
+        while self.inbox is not None and (header := self._header(self.inbox, count)) is not None:
+            if header.kind in MESSAGES:
+                found.append(UntakenMessage(self.peer, header.context, self._begin(self.inbox, count, header)))
             count += 1
         return found
+
+    def _begin(self, inbox: Store, count: int, header: RingHeader) -> bytes:
+        """Return with what the message begins whose entry is the one before which there were `count`."""
+        if header.kind == RTS:
+            return b""
+        end = self.layout.end_of_entry(count) - HEADER
+        at = end - header.nbytes if header.kind == INLINE else self.layout.eager_buffer(header.buffer)
+        return inbox.read(at, min(header.nbytes, BEGIN))
 
     def _header(self, inbox: Store, count: int) -> RingHeader | None:
         """Return the header of the entry before which there were `count`, None where it has not come."""

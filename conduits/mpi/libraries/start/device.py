@@ -27,7 +27,7 @@ import attrs
 
 from conduit.sim.memory import Buffer
 from conduit.simnet.chain import Done, Steps
-from conduits.mpi.engine.device import MORE, NOTHING, Device, IncomingMessage, Matching
+from conduits.mpi.engine.device import BEGIN, MORE, NOTHING, Device, IncomingMessage, Matching, UntakenMessage
 from conduits.mpi.engine.transfer import Mode, Receive, Send
 from conduits.mpi.libraries.memory import HostMemory
 from conduits.mpi.libraries.rings.device import RingDevice
@@ -222,11 +222,19 @@ class StartDevice(Device):
         """Return whether no control message waits to be stored and no transfer to leave."""
         return not self._out and self._sending.quiet and self._rings.quiet()
 
-    def undelivered(self) -> int:
-        """Return how many messages are in the rings, the inbox and the NIU."""
+    def untaken(self) -> list[UntakenMessage]:
+        """Return the messages in the rings, the inbox and the NIU."""
         packets = [self._inbox.peek(place) for place in range(self._inbox.held)] + list(self._niu.low)
-        mine = (each for each in packets if wire.local_in(each) == self._local and tag_of(each) & wire.FIRST)
-        return self._rings.undelivered() + sum(wire.unpack(each[12:]).kind in wire.MESSAGES for each in mine)
+        found = self._rings.untaken()
+        for packet in packets:
+            tag = tag_of(packet)
+            if wire.local_in(packet) == self._local and tag & wire.FIRST:
+                part = wire.part_of(packet[8:])
+                header = wire.unpack(part)
+                if header.kind in wire.MESSAGES:
+                    begin = part[wire.HEADER : header.size][:BEGIN]
+                    found.append(UntakenMessage(wire.source_of(tag), header.context, begin))
+        return found
 
     def slots_in_use(self) -> Sequence[str]:
         """Describe what waits for room, and for the right to send by RDMA."""

@@ -24,6 +24,7 @@ import attrs
 from conduit.sim import Store
 from conduit.sim.memory import Buffer
 from conduit.simnet.chain import Done
+from conduits.mpi.engine.device import BEGIN, UntakenMessage
 from conduits.mpi.engine.transfer import Send
 from conduits.mpi.engine.worker import LineStore
 from conduits.mpi.libraries.sunmpi import wire
@@ -364,8 +365,8 @@ class Inward:
     """
 
     __slots__ = (
-        "_base", "_keep", "_size", "head", "landed", "last", "memory", "peer", "remote", "store", "taken", "told",
-        "written",
+        "_base", "_keep", "_layout", "_size", "head", "landed", "last", "memory", "peer", "remote", "store", "taken",
+        "told", "written",
     )  # fmt: skip
 
     def __init__(self, peer: int, memory: Store, base: int, layout: AreaLayout, *, keep: bool) -> None:
@@ -377,6 +378,7 @@ class Inward:
         self.store: LineStore | None = None
         self.written: dict[int, bytes] = {}
         self._base = base
+        self._layout = layout
         self._size = layout.postboxes
         self._keep = keep
 
@@ -395,13 +397,23 @@ class Inward:
             return [line]
         return self._entry(number) if count else []
 
-    def undelivered(self) -> int:
-        """Return how many whole messages are in the queue."""
-        found, number = 0, self.head
+    def untaken(self) -> list[UntakenMessage]:
+        """Return the messages in the queue of which all postboxes have come."""
+        found: list[UntakenMessage] = []
+        number = self.head
         while lines := self._entry(number):
-            found += wire.decode(lines)[0].kind in wire.MESSAGES
+            header, rest = wire.decode(lines)
+            if header.kind in wire.MESSAGES:
+                found.append(UntakenMessage(self.peer, header.context, self._begin(header, rest)))
             number += len(lines)
         return found
+
+    def _begin(self, header: PostboxHeader, rest: bytes) -> bytes:
+        """Return with what a message begins whose entry this is."""
+        size = min(header.nbytes, BEGIN)
+        if header.kind == wire.EAGER:
+            return self.memory.read(self._layout.block_at(wire.blocks_of(header, rest)[0]), size)
+        return rest[:size] if header.kind == INLINE else b""
 
     def acknowledge_single(self, number: int) -> tuple[int, bytes]:
         """Return the store that acknowledges one postbox, whose data were taken."""

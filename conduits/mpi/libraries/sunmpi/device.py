@@ -22,7 +22,7 @@ import attrs
 from conduit.sim import Store
 from conduit.sim.memory import Buffer
 from conduit.simnet.chain import Steps, sleep_until
-from conduits.mpi.engine.device import LAST, MORE, NOTHING, Device, IncomingMessage, Matching
+from conduits.mpi.engine.device import LAST, MORE, NOTHING, Device, IncomingMessage, Matching, UntakenMessage
 from conduits.mpi.engine.transfer import Mode, Receive, Send
 from conduits.mpi.libraries.memory import SMALL, HostMemory
 from conduits.mpi.libraries.sunmpi import wire
@@ -212,9 +212,9 @@ class SunmpiDevice(Device):
             return False
         return self._node.quiet() and not any(way.waiting or way.large for way in self._outward.values())
 
-    def undelivered(self) -> int:
-        """Return how many messages are in postboxes."""
-        return self._node.undelivered() + sum(each.undelivered() for each in self._inward.values())
+    def untaken(self) -> list[UntakenMessage]:
+        """Return the messages in postboxes."""
+        return [*self._node.untaken(), *(each for way in self._inward.values() for each in way.untaken())]
 
     def slots_in_use(self) -> Sequence[str]:
         """Describe what waits for room, and the blocks in use."""
