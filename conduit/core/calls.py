@@ -261,8 +261,11 @@ def unawaited_anywhere() -> list[CoroutineType[Any, Any, Any]]:
     Those made by a call of this package, which is itself awaited in their place, are not among them.
     """
     held = gc.get_objects()
+    found = [each for each in held if type(each) is CoroutineType and never_ran(each)]
+    if not found:
+        return found  # as after most errors
     inside = {id(each) for guarded in held if type(guarded) is Guard for each in guarded[4:]}
-    return [each for each in held if type(each) is CoroutineType and id(each) not in inside and never_ran(each)]
+    return [each for each in found if id(each) not in inside]
 
 
 def kept_anywhere() -> list[CoroutineType[Any, Any, Any]]:
