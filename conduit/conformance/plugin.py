@@ -87,7 +87,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
     for spec in _specs(config):
         try:
-            refuse_slow(spec)
+            if not hasattr(config, "workerinput"):  # of pytest-xdist: who has started it has looked
+                refuse_slow(spec)
             found = _all_cases(config, spec)
         except ConduitError as error:
             raise pytest.UsageError(str(error)) from error

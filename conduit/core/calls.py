@@ -14,6 +14,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from sys import _getframe, exception, is_finalizing
 from types import CodeType, CoroutineType
 from typing import Any, NamedTuple, Protocol
@@ -173,14 +174,28 @@ def _forgotten(unused: Guard, times: int = 1, write: str = "await {}") -> str:
     if code.co_filename.startswith(_PACKAGE) and code.co_name in _OF_PREDICATES:
         name = _name(call).rpartition(".")[2]
         return f"`{name}` waits, and {to_await.NO_WAIT}, or `await` that call in the place of `ep.block_until`"
-    made = written.call(code, lasti, _name(call))
+    made, instead = _written(call, code, lasti, write, code.co_filename, written.source(code))
     often = f" {times} times" if times > 1 else ""
+    return f"{made} at {written.place(code, lasti)} was called{often} but never awaited, so it did nothing; {instead}"
+
+
+@lru_cache(maxsize=1)  # in a loop it is the same call, again and again
+def _written(call: Any, code: CodeType, lasti: int, write: str, file: str, source: str) -> tuple[str, str]:
+    """Return a call as it is written, and what to write in its place.
+
+    Args:
+        call: it, or its name.
+        code: of the line.
+        lasti: where in that.
+        write: as `to_await.instead` takes it.
+        file: of the code: that of another one may be equal.
+        source: of the file.
+    """
+    made = written.call(code, lasti, _name(call))
     gives = None if isinstance(call, str) else usual_kind(call)
     number = getattr(call, NUMBER, "")
-    return (
-        f"{made} at {written.place(code, lasti)} was called{often} but never awaited, so it did nothing; "
-        f"{to_await.instead(written.around(code, lasti), made, write, code=code, gives=gives, number=number)}"
-    )
+    around = written.around(code, lasti)
+    return made, to_await.instead(around, made, write, code=code, gives=gives, number=number)
 
 
 def is_of_forgotten(error: BaseException) -> bool:
@@ -246,8 +261,11 @@ def unawaited_anywhere() -> list[CoroutineType[Any, Any, Any]]:
     Those made by a call of this package, which is itself awaited in their place, are not among them.
     """
     held = gc.get_objects()
+    found = [each for each in held if type(each) is CoroutineType and never_ran(each)]
+    if not found:
+        return found  # as after most errors
     inside = {id(each) for guarded in held if type(guarded) is Guard for each in guarded[4:]}
-    return [each for each in held if type(each) is CoroutineType and id(each) not in inside and never_ran(each)]
+    return [each for each in found if id(each) not in inside]
 
 
 def kept_anywhere() -> list[CoroutineType[Any, Any, Any]]:

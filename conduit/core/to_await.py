@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from copy import deepcopy
 from types import CodeType
-from typing import Any
+from typing import Any, TypeVar
 
 from conduit.core.array_tests import one_truth
 from conduit.core.handlers import WAITS
+
+_Tree = TypeVar("_Tree", bound=ast.AST)
 
 _SHOWN = 90
 """Characters of an expression that is to be written in the place of another one."""
@@ -98,11 +101,13 @@ def _in_lambda(function: ast.Lambda, outside: Sequence[ast.AST], call: ast.AST, 
         case ast.Call(func=ast.Attribute(attr="block_until"), args=[first, *_]) if first is function:
             if gives is type(None) and function.body is call:  # in a loop it would be made for ever
                 return f"{NO_WAIT}, or write `await {ast.unparse(call)}` in its place"
-            test, besides = one_truth(_Awaiting(call).visit(function.body), call, gives, number)
+            body, call = _copied(function.body, call)
+            test, besides = one_truth(_Awaiting(call).visit(body), call, gives, number)
             loop = ast.unparse(ast.UnaryOp(ast.Not(), test))
             return f"{NO_WAIT}, or write a loop in its place, `while {loop}: pass`{besides}"
         case ast.Call(func=ast.Name(id="map"), args=[first, given]) if first is function and len(_names(function)) == 1:
-            body = _Awaiting(call).visit(function.body)
+            body, call = _copied(function.body, call)
+            body = _Awaiting(call).visit(body)
             (name,) = _names(function)
             return f"a lambda cannot wait: write `[{_short(body)} for {name} in {_short(given)}]` in the place of `map`"
         case parent if function.body is call and not isinstance(parent, ast.Call):
@@ -120,6 +125,7 @@ def _names(function: ast.Lambda) -> list[str]:
 
 def _listed(generator: ast.GeneratorExp, call: ast.AST) -> str:
     """Return a generator as a list in which a call is awaited."""
+    generator, call = _copied(generator, call)
     elt = _Awaiting(call).visit(generator.elt)
     generators = [_Awaiting(call).visit(each) for each in generator.generators]
     return _short(ast.ListComp(elt, generators), "[await ... for ...]")
@@ -128,6 +134,13 @@ def _listed(generator: ast.GeneratorExp, call: ast.AST) -> str:
 def _short(tree: ast.expr, otherwise: str = "...") -> str:
     text = ast.unparse(tree)
     return text if len(text) <= _SHOWN else otherwise
+
+
+def _copied(tree: _Tree, call: ast.AST) -> tuple[_Tree, ast.AST]:
+    """Return a copy of a part of the program, and of the call in it: the part itself is that of others too."""
+    copies: dict[int, Any] = {}
+    copied = deepcopy(tree, copies)
+    return copied, copies.get(id(call), call)
 
 
 class _Awaiting(ast.NodeTransformer):

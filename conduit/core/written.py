@@ -7,7 +7,8 @@ import dis
 import linecache
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from types import CodeType
 from typing import Any
 
@@ -64,13 +65,26 @@ def _of_notebook(file: str) -> str:
     return " ".join(found) if found else ""
 
 
-def nodes(code: CodeType) -> Iterator[ast.AST]:
-    """Yield what the file of a function is made of, nothing where its source cannot be found."""
+def nodes(code: CodeType) -> Sequence[ast.AST]:
+    """Return what the file of a function is made of, nothing where its source cannot be found.
+
+    They are the same ones each time, so nobody may change them.
+    """
+    return _nodes(source(code))
+
+
+def source(code: CodeType) -> str:
+    """Return the text of a function's file, "" where it cannot be found."""
+    return "".join(linecache.getlines(code.co_filename))
+
+
+@lru_cache(maxsize=2)  # a program that forgets a call in a loop is told of each, and they are in one file or two
+def _nodes(text: str) -> tuple[ast.AST, ...]:
     try:
-        whole = ast.parse("".join(linecache.getlines(code.co_filename)))
+        whole = ast.parse(text)
     except (SyntaxError, ValueError):
-        return
-    yield from ast.walk(whole)
+        return ()
+    return tuple(ast.walk(whole))
 
 
 def line(code: CodeType, lasti: int) -> tuple[str, int]:

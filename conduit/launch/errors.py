@@ -129,12 +129,12 @@ def _forget_own_handler(error: BaseException) -> None:
         error.__notes__[:] = [note for note in error.__notes__ if not note.startswith("in handler ")]
 
 
-def _causes(error: BaseException, failed: Iterable[Rank], ranks: Sequence[Rank]) -> list[str]:
+def _causes(error: BaseException, failed: Sequence[Rank], ranks: Sequence[Rank]) -> list[str]:
     """Return what an error may come of: calls that were not awaited (E4), and what else is known of such errors.
 
     Args:
         error: that.
-        failed: the rank that has raised it, if it is one of this process.
+        failed: the rank that has raised it, if it is one of this process; none where the job is at an end or in vain.
         ranks: those of this process.
     """
     said: list[str] = []
@@ -142,10 +142,10 @@ def _causes(error: BaseException, failed: Iterable[Rank], ranks: Sequence[Rank])
     for part in parts:
         said += [text for text in held_unawaited(part) if not _handed_on(part, text)] + [hint(part)]
     if isinstance(error, Exception):
-        if kept := kept_anywhere():
+        if failed and (kept := kept_anywhere()):  # which looks at all that this process holds
             for each in failed:
                 each.note_kept(kept)
-        del kept
+            del kept
         raised = [part.__cause__ for part in parts if isinstance(part, HandlerError)]
         for part in reversed(parts):  # what a handler has raised before what that became
             held = held_own(part, in_handler=part in raised)

@@ -1,6 +1,8 @@
 """Every public call that is awaited, made once without `await`: the job ends with the program's line and call (E4)."""
 
+import ast
 import contextlib
+import gc
 import inspect
 import io
 import linecache
@@ -12,6 +14,7 @@ import pytest
 import conduit
 import extended
 from conduit.commands import cli
+from conduit.core.calls import _written
 from conduit.core.rma import Rma
 from conduits.mpi import MPI
 from extended import shmem, upc, windows
@@ -614,3 +617,76 @@ def test_E4_the_others_of_several_are_told_with_their_lines(lines, others, monke
     more = " and 2 more" if len(lines) == 7 else ""
     notes = [each for each in caught.value.__notes__ if each.startswith("never awaited")]
     assert notes == [f"never awaited either: {', '.join(others)}{more}"] * bool(others)
+
+
+def _made(source, monkeypatch):
+    """Return `main` of a program whose source is found as that of a file."""
+    monkeypatch.setitem(linecache.cache, "prog.py", (len(source), None, source.splitlines(keepends=True), "prog.py"))
+    names = {}
+    exec(compile(source, "prog.py", "exec"), names)
+    return names["main"]
+
+
+def test_a_program_that_forgets_calls_in_a_loop_is_read_once(monkeypatch):
+    """It may be long, and is told of a thousand."""
+    source = "async def main(ep):\n    while True: ep.poll()\n# the end of one that is told of nothing else\n"
+    parse, read = ast.parse, []
+
+    def parsing(text, *args, **options):
+        read.append(text)
+        return parse(text, *args, **options)
+
+    monkeypatch.setattr(ast, "parse", parsing)
+    with pytest.raises(conduit.BadRequest, match="was called 1000 times"):
+        conduit.run(_made(source, monkeypatch), ranks=1)
+    assert read.count(source) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "written"),
+    [
+        (
+            "await ep.block_until(lambda: not x.get(0, 0, 64) == 7)",
+            "while not not (await x.get(0, 0, 64) == 7).all(): ",
+        ),
+        ("list(map(lambda n: [x.get(0, n, 8)], [0]))", "[[await x.get(0, n, 8)] for n in [0]]"),
+        ("all([x.get(0, n, 8)] for n in [0])", "[[await x.get(0, n, 8)] for n in [0]]"),
+    ],
+)
+def test_what_is_told_of_a_program_does_not_change_what_is_told_of_it_next(line, written, monkeypatch):
+    """It is made of what was read of the program, which is read once."""
+    head = "from extended import Extended\nasync def main(ep):\n    x = await Extended.attach(ep)\n    "
+    main = _made(head + line, monkeypatch)
+    told = []
+    for _ in range(2):
+        with pytest.raises(conduit.BadRequest) as caught:
+            conduit.run(main)
+        told.append(str(caught.value))
+        _written.cache_clear()  # it is made anew
+    assert written in told[0]
+    assert told[0] == told[1]
+
+
+def test_calls_that_are_kept_are_not_looked_for_where_no_rank_has_failed(monkeypatch):
+    """That goes through all that the process holds."""
+    looked, objects = [], gc.get_objects
+
+    def looking(*args, **options):
+        looked.append(args)
+        return objects(*args, **options)
+
+    monkeypatch.setattr(gc, "get_objects", looking)
+
+    async def main(ep, fails):
+        await ep.attach()
+        assert not fails
+        await ep.block_until(lambda: False)
+
+    with pytest.raises(conduit.TimeLimit):
+        conduit.run(main, False, time_limit=1e-5)
+    with pytest.raises(conduit.Deadlock):
+        conduit.run(main, False)
+    assert not looked
+    with pytest.raises(AssertionError):
+        conduit.run(main, True)
+    assert looked

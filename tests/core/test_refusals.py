@@ -213,7 +213,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_loop_that_catches_what_refuses_its_call_ends_the_job(monkeypatch, catches, name):
     """It is refused when it is made: nothing else would ever run."""
-    monkeypatch.setattr(refusals, "MOST_REFUSED", 1000)
+    monkeypatch.setattr(refusals, "MOST_REFUSED", 100)
     call, words = REFUSED[name]
 
     async def main(ep):
@@ -227,7 +227,7 @@ def test_a_loop_that_catches_what_refuses_its_call_ends_the_job(monkeypatch, cat
     first, second, *_ = caught.value.__notes__
     line = call.__code__.co_firstlineno
     assert first == (
-        f"the call at {__file__}:{line} was refused 1000 times, one after another, and the program goes on: end the "
+        f"the call at {__file__}:{line} was refused 100 times, one after another, and the program goes on: end the "
         "loop, or let the error end it"
     )
     assert second.startswith("raised by rank 0 at ")

@@ -133,9 +133,9 @@ def test_all_ranks_begin_at_one_time(network, ranks):
     async def main(ep):
         x = await Extended.attach(ep)
         begun = []
-        for turn in range(4):
-            await ep.compute(1e-5 * (ep.rank * 7 % 5) * turn)  # they come at times of their own
-            begun.append(await begin_together(x, 48))
+        for apart in (0, 3e-5):
+            await ep.compute(apart * (ep.rank * 7 % 5))  # they come together, then at times of their own
+            begun.append(await begin_together(x, 12))
             await x.reduce(ep.rank)
         return begun
 

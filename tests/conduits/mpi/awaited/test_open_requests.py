@@ -54,7 +54,7 @@ def test_a_loop_of_tests_is_told_with_the_requests_that_are_open(library, call, 
             await comm.Send(np.ones(1), 0, 1)
             await comm.Recv(np.zeros(1), 0, 9)
 
-    assert notes_at(main, library, 0.02) == found
+    assert notes_at(main, library, 0.005) == found
 
 
 @pytest.mark.parametrize("call", ["Testany", "Testsome"])
@@ -66,7 +66,7 @@ def test_a_loop_for_one_of_several_is_told_while_none_is_over(library, call):
                 await getattr(MPI.Request, call)(begun)
         await comm.Recv(np.zeros(1), 0, 9)
 
-    assert notes_at(main, library, 0.02) == [
+    assert notes_at(main, library, 0.005) == [
         f"its last {call} was of MPI Irecv from rank 1, tag 2, {WORLD}, and 1 more"
     ]
 
@@ -80,7 +80,7 @@ def test_a_test_before_another_wait_for_requests_is_not_told(library):
         while True:
             await comm.Iprobe(0, 9)
 
-    assert notes_at(main, library, 0.02) == []
+    assert notes_at(main, library, 0.005) == []
 
 
 def line_of(rank, text):
