@@ -71,7 +71,8 @@ def test_all_algorithms_are_compared(tmp_path):
     assert found == expected
 
 
-def test_the_head_and_json_name_algorithms_and_hosts(tmp_path, capsys):
+def test_the_head_and_json_name_algorithms_and_hosts(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")  # its lines are folded at the width of a terminal
     chosen = testcoll.CollectiveOptions(
         conduit=(SPEC,), ranks=5, ranks_per_host=2, iterations=1, json=tmp_path / "out.json", sections="A",
         algorithms="flat, tree", max_size=8,
