@@ -80,6 +80,57 @@ def test_costs_are_what_messages_take(case: Case, where: str) -> None:
 
 
 @pytest.mark.rule("R88")
+@pytest.mark.once
+@pytest.mark.parametrize("where", ["off_host", "on_host"])
+def test_automatic_replies_take_what_costs_say(case: Case, where: str) -> None:
+    """By how much longer half of a round trip takes of requests both ways, which no handler replies to."""
+    case = case.with_ranks(2)
+    together = 1 if where == "off_host" else 2
+    most = case.cls.max_ranks_per_host(case.options)
+    said: MessageCosts | None = getattr(case.cls.costs(case.options), where)
+    if said is None or (most is not None and most < together):
+        pytest.skip("the network does not say what these cost, or has none")
+    answered, unanswered = case.run(_replied_and_not, ranks_per_host=together).values[0]
+    took, share = unanswered - answered, said.send + said.receive
+    if said.answered:
+        assert share / FACTOR <= took <= share * FACTOR, (
+            f"costs() says {where}.answered=True, and an automatic reply takes its ranks {took:.3g} s, where a message "
+            f"takes them {share:.3g} s"
+        )
+    else:
+        assert took < share / FACTOR, (
+            f"costs() says {where}.answered=False, and an automatic reply takes its ranks {took:.3g} s: it is a message"
+        )
+
+
+async def _replied_and_not(ep: Endpoint) -> tuple[float, float]:
+    """Give half of a round trip of a request and its reply, and of two requests, seconds."""
+    told: list[int] = []
+
+    def tell(token: Token) -> None:
+        told.append(1)
+
+    def ask(token: Token) -> None:
+        token.reply_short(tell)
+
+    await ep.attach(tell, ask)
+    begun, found = 0.0, []
+    for handler in (ask, tell):
+        for trip in range(TRIPS + 1):
+            if trip == 1:  # the first warms up
+                begun = ep.now
+            if ep.rank == 0:
+                await ep.request_short(1, handler)
+            if ep.rank == 0 or handler is tell:
+                await ep.block_until(lambda: bool(told))
+                told.clear()
+            if ep.rank and handler is tell:
+                await ep.request_short(0, handler)
+        found.append((ep.now - begun) / TRIPS / 2)
+    return found[0], found[1]
+
+
+@pytest.mark.rule("R88")
 def test_costs_are_made_of_options_and_constants_alone(case: Case) -> None:
     """Every rank, and every job, is told the same."""
 

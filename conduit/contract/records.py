@@ -76,6 +76,10 @@ class MessageCosts:
         flight_bytes: of a payload on their way from one rank to another at most; None where it is all of it.
         crowd_bytes: on their way to one rank from all others together, beyond which they are sent twice; None where
             that is any number.
+        medium_send_byte: of `medium_byte`, what keeps the sender from its next message; None where it is all of it.
+        medium_receive_byte: of `medium_byte`, what keeps the receiver from taking the next; None where it is all of it.
+        answered: whether a request whose handler makes no reply is answered by a short message; else by what takes
+            neither CPU any time.
     """
 
     start: float
@@ -86,6 +90,9 @@ class MessageCosts:
     long_byte: float
     flight_bytes: int | None = None
     crowd_bytes: int | None = None
+    medium_send_byte: float | None = None
+    medium_receive_byte: float | None = None
+    answered: bool = True
 
     def __attrs_post_init__(self) -> None:
         times = (self.start, self.send, self.receive, self.medium_byte, self.long_start, self.long_byte)
@@ -97,6 +104,12 @@ class MessageCosts:
             _bytes(self, attrs.fields(MessageCosts).flight_bytes, self.flight_bytes)
         if self.crowd_bytes is not None:
             _bytes(self, attrs.fields(MessageCosts).crowd_bytes, self.crowd_bytes)
+        if self.medium_send_byte is not None:
+            _seconds(self, attrs.fields(MessageCosts).medium_send_byte, self.medium_send_byte)
+        if self.medium_receive_byte is not None:
+            _seconds(self, attrs.fields(MessageCosts).medium_receive_byte, self.medium_receive_byte)
+        if type(self.answered) is not bool:
+            raise BadRequest(f"MessageCosts: answered={self.answered!r} is not allowed; pass True or False")
 
 
 @attrs.frozen(kw_only=True)

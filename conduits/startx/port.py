@@ -143,6 +143,8 @@ class StartX(SimulatedConduit):
             medium_byte=seconds(max(full.send, full.receive)) / wire.MORE_BYTES,
             long_start=seconds(send + way + c.ps(c.DISPATCH) + 2 * piece + look * 3 // 2),
             long_byte=1 / c.bytes_per_s(c.RDMA_RATE),
+            medium_send_byte=seconds(full.send) / wire.MORE_BYTES,
+            medium_receive_byte=seconds(full.receive) / wire.MORE_BYTES,
         )
         return Costs(off_host=off_host, on_host=host.message_costs(look), copy_byte=copy)
 

@@ -111,6 +111,8 @@ class Sunfire(SimulatedConduit):
             medium_byte=seconds(2 * line + reclaim) / wire.DATA + copy,
             long_start=seconds(start + c.ps(c.OPEN_BARRIER) + c.ps(c.CLOSE_BARRIER)),
             long_byte=seconds(line) / c.whole(c.LINE),
+            medium_send_byte=seconds(line) / wire.DATA,
+            medium_receive_byte=seconds(line + reclaim) / wire.DATA + copy,
         )
         return Costs(off_host=off_host, on_host=host.message_costs(miss), copy_byte=copy)
 

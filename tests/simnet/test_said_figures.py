@@ -39,6 +39,22 @@ def test_bytes_of_costs_that_are_none(name, wrong):
     assert str(caught.value) == f"MessageCosts: {name}={wrong!r} is not allowed; pass an int of at least 1, or None"
 
 
+@pytest.mark.parametrize("name", ["medium_send_byte", "medium_receive_byte"])
+def test_a_share_of_a_byte(name):
+    assert getattr(MessageCosts(**SOUND), name) is None
+    assert getattr(MessageCosts(**SOUND, **{name: 0}), name) == 0
+    with pytest.raises(conduit.BadRequest, match=rf"^MessageCosts: {name}=-1 is not allowed; pass seconds, a finite"):
+        MessageCosts(**SOUND, **{name: -1})
+
+
+@pytest.mark.parametrize("wrong", [None, 0, 3e-6])
+def test_answered_is_yes_or_no(wrong):
+    with pytest.raises(
+        conduit.BadRequest, match=rf"^MessageCosts: answered={wrong} is not allowed; pass True or False$"
+    ):
+        MessageCosts(**SOUND, answered=wrong)
+
+
 def test_costs_of_what_is_no_record():
     with pytest.raises(conduit.BadRequest, match=r"^Costs: copy_byte=-1 is not allowed; pass seconds, a finite number"):
         Costs(copy_byte=-1)

@@ -1,9 +1,10 @@
 """What a collective would take by one algorithm or another, as far as the network says what its messages cost.
 
-The model is plain: a message takes its sender and its receiver for their share of the start-up and for its bytes, is
-at its destination after all of these, and large data is asked for first.  Ranks of a host share the way out of it.  It
-ranks algorithms; it does not predict times.  Sizes are rounded up to powers of two, so that few answers serve all
-calls, and each is worked out once for all ranks of a job.
+The model is plain: a message takes its sender and its receiver for their shares of the start-up and of its bytes, and
+is at its destination after all of these.  It is a request that no handler replies to: on most networks an automatic
+reply takes both once more, which of small data is counted.  Large data is asked for first.  Ranks of a host share the
+way out of it.  The model ranks algorithms; it does not predict times.  Sizes are rounded up to powers of two, so that
+few answers serve all calls, and each is worked out once for all ranks of a job.
 
 Source: the model is that of A. Alexandrov, M. Ionescu, K. Schauser and C. Scheiman, LogGP (1995).
 """
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from conduit import Endpoint
+    from conduit.contract import MessageCosts
     from extended.collectives.staging import Staging
     from extended.collectives.trees import Shape, TreeNode
     from extended.topology import Topology
@@ -42,6 +44,9 @@ class PairEstimate:
         send: of it, the sender's share.
         receive: of it, the receiver's share.
         byte: each byte of a payload.
+        send_byte: of it, what keeps the sender from the next message.
+        receive_byte: of it, what keeps the receiver.
+        answered: whether each message is answered by a short one.
         most: bytes of one message at most.
         flight_bytes: on their way from one rank to another at most.
         crowd_bytes: on their way to one rank from all, beyond which they are sent twice.
@@ -51,6 +56,9 @@ class PairEstimate:
     send: float
     receive: float
     byte: float
+    send_byte: float
+    receive_byte: float
+    answered: bool
     most: int
     flight_bytes: float
     crowd_bytes: float
@@ -58,6 +66,15 @@ class PairEstimate:
     def messages(self, nbytes: int) -> int:
         """Return how many messages that many bytes take."""
         return max(1, -(-nbytes // self.most))
+
+    def sender(self, nbytes: int) -> float:
+        """Return what a sender is taken for: its messages, what comes back for them, and the bytes."""
+        answers = self.receive if self.answered else 0.0
+        return self.messages(nbytes) * (self.send + answers) + nbytes * self.send_byte
+
+    def answers(self, nbytes: int) -> float:
+        """Return what the receiver of that many bytes is taken for by its automatic replies."""
+        return self.messages(nbytes) * self.send if self.answered else 0.0
 
 
 @attrs.frozen
@@ -90,7 +107,10 @@ class Model:
 
     def transfer(self, way: PairEstimate, nbytes: int, sharing: int = 1) -> float:
         """Return the time from sending data until it has been received, with that many ranks on the way out."""
-        return way.start + (way.messages(nbytes) - 1) * max(way.send, way.receive) + sharing * nbytes * way.byte
+        count = way.messages(nbytes)
+        took = way.start + (count - 1) * max(way.send, way.receive) + sharing * nbytes * way.byte
+        # Every rank sends and receives: it makes an answer to each message, and takes one.
+        return took + count * (way.send + way.receive) if way.answered else took
 
 
 def model_of(ep: Endpoint, medium_bytes: int, eager_bytes: int, staging: Staging) -> Model | None:
@@ -102,19 +122,63 @@ def model_of(ep: Endpoint, medium_bytes: int, eager_bytes: int, staging: Staging
         eager_bytes: data up to here is sent at once.
         staging: says whether larger data comes by way of the memory behind the segment.
     """
-    on, off, copy_byte = ep.costs.on_host, ep.costs.off_host, ep.costs.copy_byte
-    if on is None or off is None or copy_byte is None:
+    costs = ep.costs
+    if costs.on_host is None or costs.off_host is None or costs.copy_byte is None:
         return None
-    ways = []
-    for each, on_host in ((on, True), (off, False)):
-        most = tuple(math.inf if limit is None else limit for limit in (each.flight_bytes, each.crowd_bytes))
-        small = PairEstimate(each.start, each.send, each.receive, each.medium_byte, medium_bytes, *most)
-        byte = each.long_byte + copy_byte
-        large = PairEstimate(each.long_start, each.send, each.receive, byte, staging.slot_bytes, *most)
-        staged = staging.pays(staging.slot_bytes, on_host=on_host) and staging.has_room()
-        ways.append((small, large if staged else small))
-    (near, near_large), (far, far_large) = ways
+    staged = tuple(
+        staging.pays(staging.slot_bytes, on_host=on_host) and staging.has_room() for on_host in (True, False)
+    )
+    return _model(
+        costs.on_host, costs.off_host, costs.copy_byte, medium_bytes, eager_bytes, staging.slot_bytes, *staged
+    )
+
+
+@lru_cache(maxsize=64)  # every rank of a job asks for the same one
+def _model(
+    on: MessageCosts,
+    off: MessageCosts,
+    copy_byte: float,
+    medium_bytes: int,
+    eager_bytes: int,
+    slot_bytes: int,
+    near_staged: bool,
+    far_staged: bool,
+) -> Model:
+    """Return the model of a network; larger data comes by way of slots of `slot_bytes` where it is staged."""
+    near, far = _small(on, medium_bytes), _small(off, medium_bytes)
+    near_large = _large(near, on, copy_byte, slot_bytes, staged=near_staged)
+    far_large = _large(far, off, copy_byte, slot_bytes, staged=far_staged)
     return Model(near, far, near_large, far_large, copy_byte, eager_bytes)
+
+
+def _small(costs: MessageCosts, most: int) -> PairEstimate:
+    """Return how medium messages of at most `most` bytes go."""
+    byte, out, into = costs.medium_byte, costs.medium_send_byte, costs.medium_receive_byte
+    return PairEstimate(
+        start=costs.start,
+        send=costs.send,
+        receive=costs.receive,
+        byte=byte,
+        send_byte=byte if out is None else out,
+        receive_byte=byte if into is None else into,
+        answered=costs.answered,
+        most=most,
+        flight_bytes=math.inf if costs.flight_bytes is None else costs.flight_bytes,
+        crowd_bytes=math.inf if costs.crowd_bytes is None else costs.crowd_bytes,
+    )
+
+
+def _large(
+    small: PairEstimate, costs: MessageCosts, copy_byte: float, slot_bytes: int, *, staged: bool
+) -> PairEstimate:
+    """Return how large data goes: in medium messages, or where it is staged in long ones, from which it is copied.
+
+    One part follows the other, so that the whole way is taken for its bytes, and replies come meanwhile.
+    """
+    start, byte, most = small.start, small.byte, small.most
+    if staged:
+        start, byte, most = costs.long_start, costs.long_byte + copy_byte, slot_bytes
+    return attrs.evolve(small, start=start, byte=byte, send_byte=byte, receive_byte=byte, answered=False, most=most)
 
 
 def best(call: str, model: Model, topology: Topology, nbytes: int) -> str:
@@ -156,15 +220,15 @@ class _Cpus:
         model, groups = self._model, self._topology.group_of
         near = groups[source] == groups[dest]
         way = model.way(nbytes, on_host=near)
-        count, data = way.messages(nbytes), nbytes * way.byte
+        count, taking = way.messages(nbytes), nbytes * way.receive_byte
         begun = self.free[source]
         if nbytes > model.eager_bytes:
             ask = model.asked(nbytes, on_host=near)
             begun = max(begun, ask if asked else self.free[dest] + ask)
-        self.free[source] = begun + count * way.send + data
-        arrived = begun + way.start - way.receive + data
-        taken = max(self.free[dest], arrived - data) + times * (count * way.receive + data)
-        self.free[dest] = max(taken, arrived + way.receive)
+        self.free[source] = begun + way.sender(nbytes)
+        arrived = begun + way.start - way.receive + nbytes * way.byte
+        taken = max(self.free[dest], arrived - taking) + times * (count * way.receive + taking)
+        self.free[dest] = max(taken, arrived + way.receive) + times * way.answers(nbytes)
         return self.free[dest]
 
     def copy(self, rank: int, nbytes: int) -> None:
