@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from conduit import Endpoint
-    from conduit.contract import MessageCosts
     from extended.collectives.staging import Staging
     from extended.collectives.trees import Shape, TreeNode
     from extended.topology import Topology
@@ -135,8 +134,8 @@ def model_of(ep: Endpoint, medium_bytes: int, eager_bytes: int, staging: Staging
 
 @lru_cache(maxsize=64)  # every rank of a job asks for the same one
 def _model(
-    on: MessageCosts,
-    off: MessageCosts,
+    on: Any,
+    off: Any,
     copy_byte: float,
     medium_bytes: int,
     eager_bytes: int,
@@ -144,14 +143,17 @@ def _model(
     near_staged: bool,
     far_staged: bool,
 ) -> Model:
-    """Return the model of a network; larger data comes by way of slots of `slot_bytes` where it is staged."""
+    """Return the model of a network; larger data comes by way of slots of `slot_bytes` where it is staged.
+
+    What messages cost, `on` and off a host, is as `ep.costs` has it.
+    """
     near, far = _small(on, medium_bytes), _small(off, medium_bytes)
     near_large = _large(near, on, copy_byte, slot_bytes, staged=near_staged)
     far_large = _large(far, off, copy_byte, slot_bytes, staged=far_staged)
     return Model(near, far, near_large, far_large, copy_byte, eager_bytes)
 
 
-def _small(costs: MessageCosts, most: int) -> PairEstimate:
+def _small(costs: Any, most: int) -> PairEstimate:
     """Return how medium messages of at most `most` bytes go."""
     byte, out, into = costs.medium_byte, costs.medium_send_byte, costs.medium_receive_byte
     return PairEstimate(
@@ -168,9 +170,7 @@ def _small(costs: MessageCosts, most: int) -> PairEstimate:
     )
 
 
-def _large(
-    small: PairEstimate, costs: MessageCosts, copy_byte: float, slot_bytes: int, *, staged: bool
-) -> PairEstimate:
+def _large(small: PairEstimate, costs: Any, copy_byte: float, slot_bytes: int, *, staged: bool) -> PairEstimate:
     """Return how large data goes: in medium messages, or where it is staged in long ones, from which it is copied.
 
     One part follows the other, so that the whole way is taken for its bytes, and replies come meanwhile.
