@@ -148,6 +148,28 @@ class Link:
         self.free_at += takes
         return begin
 
+    def slip_in(self, head: int, nbytes: int) -> int:
+        """Carry a packet between those of what it carries, which is over later by as much; return when its head goes.
+
+        For who has a turn of his own at the link, as a processor has at a bus beside a card, and waits for no queue
+        there.  One that has come before him may be ahead; where there are more, nothing is done, and 0 is returned.
+
+        Args:
+            head: when the packet is there, at a time when the link is busy, picoseconds.
+            nbytes: one packet's.
+        """
+        takes, queued = self.takes[nbytes], self.free_at == FOREVER
+        over = self._until if queued else self.free_at
+        begin = max(head, self.between) if over - head > takes else over
+        if begin - head > takes:
+            return 0
+        self.between = begin + takes
+        if queued:
+            self._until = over + takes
+        else:
+            self.free_at = over + takes
+        return begin
+
     def statistics(self, over: OverRoutes | None = None) -> LinkStatistics:
         """Return what it has carried so far.
 
@@ -170,6 +192,9 @@ class Link:
 
     def _release(self) -> None:
         """Let the first in the queue have the link, and come back when that one leaves it."""
+        if self._until > self.kernel.now:  # somebody has slipped in
+            self.kernel.call(self._until, self._released)
+            return
         self.free_at = self._until
         queue = self._queue
         head, go = queue.popleft()

@@ -188,6 +188,7 @@ def _observed(plain: Any) -> Any:
     methods: dict[str, Any] = {"__slots__": (), "__module__": plain.__module__, "__qualname__": plain.__qualname__}
     if kind is Link:
         methods["reserve"] = _reserving(plain.reserve)
+        methods["slip_in"] = _slipping(plain.slip_in)
     elif kind is Route:
         methods.update((name, _carrying(getattr(plain, name))) for name in plain.RESERVES)
         methods["REST"] = Rest  # which lets each link tell
@@ -203,6 +204,16 @@ def _reserving(plain: Callable[[Any, int, int], int]) -> Callable[[Any, int, int
         return end
 
     return reserve
+
+
+def _slipping(plain: Callable[[Any, int, int], int]) -> Callable[[Any, int, int], int]:
+    def slip_in(self: Any, head: int, nbytes: int) -> int:
+        begin = plain(self, head, nbytes)
+        if begin:
+            self.kernel.carried(self.name, begin, begin + self.longest(nbytes), nbytes)
+        return begin
+
+    return slip_in
 
 
 def _carrying(plain: Callable[..., Any]) -> Callable[..., Any]:

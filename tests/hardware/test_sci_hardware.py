@@ -223,6 +223,61 @@ def test_stores_of_one_packet_by_four_cpus_come_to_what_the_bus_carries():
     assert found == pytest.approx(528 * 64 / wire_bytes(64), rel=0.02)  # MB/s
 
 
+def packets_of_two_masters(stores, nbytes):
+    """Return when stores are over on a bus that a card fills: the two have it packet by packet, by turns."""
+    card, store = bytes_at(wire_bytes(64), 528), bytes_at(wire_bytes(nbytes), 528)
+    now, found = 0, []
+    for when in stores:
+        while now <= when:
+            now += card
+        now += store
+        found.append(now)
+    return found
+
+
+@pytest.mark.parametrize("piece", [256, 4096])
+@pytest.mark.parametrize("nbytes", [1, 64])
+def test_a_store_of_one_packet_waits_for_one_packet_on_a_bus_that_others_fill(nbytes, piece):
+    """Three CPUs stream 570 MB/s to a host whose bus carries 422, and whose own CPU stores now and then."""
+    kernel = Kernel()
+    fabric, took, landed, chance = SciFabric(kernel, Torus((4, 2)), piece=piece), [], [], Random(1)
+    whens = [200_000 * NS + number * 20_000 * NS + chance.randrange(9_000 * NS) for number in range(40)]
+    filled = []
+
+    def fill(host):
+        adapter = fabric.adapter(host)
+        plan = adapter.plan(adapter.way(0), 4096, 64, 1)
+
+        def again(when):
+            if when < whens[-1]:
+                kernel.at(when, store)
+
+        def store():
+            end = adapter.pio(plan, again, filled.append)
+            if end:
+                again(abs(end))
+
+        return store
+
+    def one():
+        begun, adapter = kernel.now, fabric.adapter(0)
+        end = adapter.pio(
+            adapter.plan(adapter.way(4), nbytes, 1, 1), lambda when: took.append(when - begun),
+            lambda when: landed.append(when - begun),
+        )  # fmt: skip
+        if end:
+            took.append(abs(end) - begun)
+        if end > 0:
+            landed.append(adapter.arrival - begun)
+
+    run(kernel, *[(host * 37 * NS, fill(host)) for host in (1, 2, 3)], *[(when, one) for when in whens])
+    waits = [over - when for over, when in zip(packets_of_two_masters(whens, nbytes), whens, strict=True)]
+    assert took == [200 * NS + bytes_at(nbytes, 190)] * len(whens)
+    assert max(landed) <= store_time(nbytes, 1) + max(waits)
+    into = 4096 * sum(200_000 * NS < when < whens[-1] for when in filled) / (whens[-1] - 200_000 * NS) * 10**6
+    assert into == pytest.approx(528 * 64 / wire_bytes(64), rel=0.02)  # MB/s; the stores take a thousandth
+
+
 @pytest.mark.parametrize("cpus", [1, 2, 3, 5])
 def test_cpus_share_the_bus(cpus):
     """Each stores 4096 bytes at its own 190 MB/s, until they are more than the bus has room for."""

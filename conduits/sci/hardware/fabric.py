@@ -4,7 +4,8 @@ What is modelled:
 
 - A store to mapped remote memory is posted: the CPU goes on while packets of 64 bytes travel.  At
   most 16 packets of an adapter are under way; one more stalls the CPU until a response is back.
-- A host has one bus, taken by what its CPUs store, by its DMA engine, and by what arrives.
+- A host has one bus, taken by what its CPUs store, by its DMA engine, and by what arrives.  It serves CPUs and card by
+  turns: a CPU's store of one packet goes between the packets of what the bus carries (`Link.slip_in`).
 - Rings carry one way (IEEE 1596): the response to a packet goes on around the ring.  Routes lead
   through the dimensions in order.  Responses (16 bytes) take no room on the links.
 - The window is reckoned with the response time of free links; where links are busy a transfer waits
@@ -240,6 +241,8 @@ class Adapter:
         now, bus = self.kernel.now, self.bus
         free = bus.free_at
         if free > now:
+            if times.packets == 1 and bus.slip_in(now, times.wire):
+                return self._carry(plan, self._issue(now, times), landed, 1)
             free += bus.takes[times.wire]
             if free <= now + times.takes or free <= bus.paced:  # others leave room for it
                 return self._pio_in_a_crowd(plan, issued, landed)

@@ -166,3 +166,31 @@ def test_constants_name_their_sources():
     for constant in c.CONSTANTS:
         assert constant.kind == "assumed", constant.name  # the paper says nothing of ScaMPI but what is the machine's
         assert constant.source, constant.name
+
+
+async def many_to_one(comm, size, count):
+    """Return how long rank 0 takes for messages of all others, whose receives are there, seconds."""
+    ep, data = conduit.current(), np.zeros(size, np.uint8)
+    taken = []
+    if comm.rank == 0:
+        taken = [await comm.Irecv(np.zeros(size, np.uint8)) for _ in range(count * (comm.size - 1))]
+    for _ in range(2):
+        await comm.Barrier()
+    begun = ep.now
+    await MPI.Request.Waitall(taken)
+    for _ in range(count if comm.rank else 0):
+        await comm.Send(data, 0)
+    return ep.now - begun
+
+
+@pytest.mark.parametrize("size", [4096, 16384])
+@pytest.mark.parametrize("ranks", [2, 3, 5, 8])
+@pytest.mark.parametrize("piece", [256, 4096])
+def test_a_receiver_gets_what_its_senders_send_or_its_bus_carries(size, ranks, piece):
+    """What it gives buffers back with, a byte for each message, waits for no queue of others' bytes at its bus."""
+    count = 20
+    seconds = MPI.run(many_to_one, size, count, ranks=ranks, library=f"scampi:piece={piece}").values[0]
+    sent = us(c.CALL) + us(c.BUFFER) + us(c.BUILD) + 2 * us(sci.PIO_START) + (size + HEADER) / sci.PIO_RATE.value
+    carried = sci.BUS_RATE.value * 64 / (64 + 16)
+    expected = min((ranks - 1) * size / sent, carried)  # MB/s
+    assert (ranks - 1) * count * size / seconds / 1e6 == pytest.approx(expected, rel=0.08)
