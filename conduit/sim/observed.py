@@ -209,8 +209,9 @@ def _reserving(plain: Callable[[Any, int, int], int]) -> Callable[[Any, int, int
 def _slipping(plain: Callable[[Any, int, int], int]) -> Callable[[Any, int, int], int]:
     def slip_in(self: Any, head: int, nbytes: int) -> int:
         begin = plain(self, head, nbytes)
-        if begin:
-            self.kernel.carried(self.name, begin, begin + self.longest(nbytes), nbytes)
+        if begin:  # told at the end of what it goes between, which is over later by as much
+            end = self._until if self.free_at == FOREVER else self.free_at
+            self.kernel.carried(self.name, end - self.longest(nbytes), end, nbytes)
         return begin
 
     return slip_in

@@ -76,7 +76,7 @@ def packet(size, access):
     nbytes = 8 + 4 + size + -size % 4
     cost = access_cost(access, nbytes)
     way = us(startx.NIU_OUT) + us(startx.STAGE) + us(startx.NIU_IN)
-    on_way = max(cost.first / 1e6 + nbytes / 150, cost.last / 1e6) + way - cost.send / 1e6
+    on_way = max(cost.first / 1e6 + nbytes / 150, (cost.first + cost.span) / 1e6) + way - cost.send / 1e6
     return cost.send / 1e6, on_way, cost.receive / 1e6
 
 
