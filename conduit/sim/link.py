@@ -148,11 +148,11 @@ class Link:
         self.free_at += takes
         return begin
 
-    def slip_in(self, head: int, nbytes: int) -> int:
-        """Carry a packet between those of what it carries, which is over later by as much; return when its head goes.
+    def slip_in(self, head: int, nbytes: int) -> bool:
+        """Carry a packet between those of what it carries, which is over later by as much; return whether it did.
 
         For who has a turn of his own at the link, as a processor has at a bus beside a card, and waits for no queue
-        there.  One that has come before him may be ahead; where there are more, nothing is done, and 0 is returned.
+        there.  One that has come before him may be ahead; where there are more, nothing is done.
 
         Args:
             head: when the packet is there, at a time when the link is busy, picoseconds.
@@ -162,13 +162,13 @@ class Link:
         over = self._until if queued else self.free_at
         begin = max(head, self.between) if over - head > takes else over
         if begin - head > takes:
-            return 0
+            return False
         self.between = begin + takes
         if queued:
             self._until = over + takes
         else:
             self.free_at = over + takes
-        return begin
+        return True
 
     def statistics(self, over: OverRoutes | None = None) -> LinkStatistics:
         """Return what it has carried so far.

@@ -206,13 +206,13 @@ def _reserving(plain: Callable[[Any, int, int], int]) -> Callable[[Any, int, int
     return reserve
 
 
-def _slipping(plain: Callable[[Any, int, int], int]) -> Callable[[Any, int, int], int]:
-    def slip_in(self: Any, head: int, nbytes: int) -> int:
-        begin = plain(self, head, nbytes)
-        if begin:  # told at the end of what it goes between, which is over later by as much
+def _slipping(plain: Callable[[Any, int, int], bool]) -> Callable[[Any, int, int], bool]:
+    def slip_in(self: Any, head: int, nbytes: int) -> bool:
+        carried = plain(self, head, nbytes)
+        if carried:  # told at the end of what it goes between, which is over later by as much
             end = self._until if self.free_at == FOREVER else self.free_at
             self.kernel.carried(self.name, end - self.longest(nbytes), end, nbytes)
-        return begin
+        return carried
 
     return slip_in
 

@@ -340,3 +340,14 @@ def test_a_transfer_over_one_link_twice_takes_it_twice(kind):
         "first": 100_000, 0: 250_000, 1: 350_000, 2: 450_000, "both": 510_000, "alone": 10**6 + 110_000
     }  # fmt: skip
     assert kernel.events < 40
+
+
+def test_a_packet_slips_in_at_time_0_too():
+    """It is not said to have found no place, which would let it be carried once more."""
+    kernel = Kernel()
+    link = Link(kernel, 10**9)
+    link.take(0, 4096)
+    assert link.slip_in(0, 64)
+    assert link.free_at == 4160 * 1000  # a byte takes a nanosecond
+    assert not link.slip_in(0, 32)  # behind one that has come before and is longer
+    assert link.free_at == 4160 * 1000
