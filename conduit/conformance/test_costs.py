@@ -46,6 +46,16 @@ async def _half_trips(ep: Endpoint, sizes: list[tuple[str, int]]) -> list[float]
     return found
 
 
+def _said(case: Case, where: str) -> tuple[MessageCosts, int]:
+    """Return what the network says that messages `where` cost, and how many of two ranks are on a host there."""
+    together = 1 if where == "off_host" else 2
+    most = case.cls.max_ranks_per_host(case.options)
+    said: MessageCosts | None = getattr(case.cls.costs(case.options), where)
+    if said is None or (most is not None and most < together):
+        pytest.skip("the network does not say what these cost, or has none")
+    return said, together
+
+
 def _near(said: float, took: float, what: str) -> None:
     wrong = (
         f"costs() says that {what} takes {said:.3g} s, and it takes {took:.3g} s: look at its unit, and what it lacks"
@@ -58,12 +68,8 @@ def _near(said: float, took: float, what: str) -> None:
 @pytest.mark.parametrize("where", ["off_host", "on_host"])
 def test_costs_are_what_messages_take(case: Case, where: str) -> None:
     """Two ranks alone, by half of round trips: a short message, and a byte more of each kind of payload."""
+    said, together = _said(case, where)
     case = case.with_ranks(2)
-    together = 1 if where == "off_host" else 2
-    most = case.cls.max_ranks_per_host(case.options)
-    said: MessageCosts | None = getattr(case.cls.costs(case.options), where)
-    if said is None or (most is not None and most < together):
-        pytest.skip("the network does not say what these cost, or has none")
     largest = min(case.longest(), case.longest(reply=True), LARGE)
     medium = 512  # which all networks carry; larger ones may travel in another way
     sizes = [("short", 0), ("medium", medium // 2), ("medium", medium), ("long", largest // 2), ("long", largest)]
@@ -84,12 +90,8 @@ def test_costs_are_what_messages_take(case: Case, where: str) -> None:
 @pytest.mark.parametrize("where", ["off_host", "on_host"])
 def test_automatic_replies_take_what_costs_say(case: Case, where: str) -> None:
     """By how much longer half of a round trip takes of requests both ways, which no handler replies to."""
+    said, together = _said(case, where)
     case = case.with_ranks(2)
-    together = 1 if where == "off_host" else 2
-    most = case.cls.max_ranks_per_host(case.options)
-    said: MessageCosts | None = getattr(case.cls.costs(case.options), where)
-    if said is None or (most is not None and most < together):
-        pytest.skip("the network does not say what these cost, or has none")
     answered, unanswered = case.run(_replied_and_not, ranks_per_host=together).values[0]
     took, share = unanswered - answered, said.send + said.receive
     if said.answered:

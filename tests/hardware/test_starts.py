@@ -6,7 +6,6 @@ when it comes to them.
 
 import heapq
 import math
-import random
 from collections import Counter
 from functools import partial
 
@@ -33,21 +32,9 @@ from conduits.t3e.driver import e_registers
 from conduits.t3e.machine import build as build_t3e
 
 from .test_link import run
-from .test_waits import Sci
+from .test_waits import Sci, traffic
 
 EACH = 24  # operations of each host
-
-
-def traffic(hosts, every):
-    """Return `(time, source, target)`, each host beginning one `every` picoseconds on average."""
-    chance, found = random.Random(1), []
-    for host in range(hosts):
-        when = 0
-        for _ in range(EACH):
-            when += int(chance.expovariate(1 / every))
-            target = chance.randrange(hosts - 1)
-            found.append((when, host, target + (target >= host)))
-    return sorted(found)
 
 
 def takes(link, nbytes, begin, free):
@@ -240,7 +227,7 @@ CASES = {
 def test_operations_are_as_late_as_where_links_serve_them_as_they_come(kind, use):
     """`use` is the part of their time for which the busiest links carry something."""
     machine = CASES[kind]()
-    sent = traffic(machine.hosts, int(machine.busiest * machine.takes / use))
+    sent = traffic(machine.hosts, EACH, int(machine.busiest * machine.takes / use))
     ends = ends_of(machine, sent)
     ways = [machine.way(source, target, number) for number, (_, source, target) in enumerate(sent)]
     exact = served_as_they_come(ways, sent)

@@ -76,14 +76,14 @@ class Startx:
         return [(link, number and out + number * stage) for number, link in enumerate(self.way(source, target).links)]
 
 
-def traffic(every):
-    """Return `(time, source, target)` of single packets, each host sending one `every` picoseconds on average."""
+def traffic(hosts, each, every):
+    """Return `(time, source, target)`: `each` of every host, one in `every` picoseconds on average."""
     chance, found = random.Random(1), []
-    for host in range(HOSTS):
+    for host in range(hosts):
         when = 0
-        for _ in range(PACKETS):
+        for _ in range(each):
             when += int(chance.expovariate(1 / every))
-            target = chance.randrange(HOSTS - 1)
+            target = chance.randrange(hosts - 1)
             found.append((when, host, target + (target >= host)))
     return sorted(found)
 
@@ -144,6 +144,6 @@ def test_packets_wait_about_as_long_as_at_links_that_serve_them_as_they_come(kin
     kernel = Kernel()
     machine = kind(kernel)
     takes = machine.way(0, 1).links[-1].takes[nbytes]
-    sent = traffic(int(links * takes / use))
+    sent = traffic(HOSTS, PACKETS, int(links * takes / use))
     exact = served_as_they_come(machine, sent, nbytes)
     assert low * exact < simulated(kernel, machine, sent, nbytes) < 1.15 * exact
