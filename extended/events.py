@@ -191,8 +191,7 @@ class Events:
         """Return the error of a reply to an operation that is over, or was never begun."""
         return conduit.ConduitError(
             f"a reply to operation {number} has come, which this rank does not wait for: the network has delivered a "
-            "message twice, or to another rank than its own, or has called the then() of a send twice; `python -X dev "
-            "-m conduit ...` says which"
+            "message twice, or to another rank than its own; `python -X dev -m conduit ...` says which"
         )
 
     def withdraw(self, number: int) -> None:

@@ -199,7 +199,7 @@ class SimulatedJob:
             were = "was" if count == -1 else "were"
             return (
                 f"{many(-count, 'message')} more {were} handled than sent: a mistake of the network "
-                f"{self._spec.cls.name!r}, not of the program, as of one that calls then() twice; `python -X dev -m "
+                f"{self._spec.cls.name!r}, not of the program, as of one that takes a message twice; `python -X dev -m "
                 "conduit ...` names its line"
             )
         were, them = ("was", "it") if count == 1 else ("were", "them")

@@ -59,16 +59,23 @@ class Waiter:
 
     @trio.lowlevel.enable_ki_protection  # a Ctrl-C in here would leave a task that nothing wakes any more
     def wake(self) -> None:
-        """End the wait.  Again, or after the wait was abandoned: no effect."""
-        self.done = True
+        """End the wait.  Again, or after the wait was abandoned: no effect, but of `again`."""
         task = self.task
         if task is not None:
+            self.done = True
             self.task = None
             parked = self.parked
             if parked.direct:
                 parked.woken.append(task)
             else:
                 trio.lowlevel.reschedule(task)
+        elif self.done:
+            self.again()
+        else:
+            self.done = True
+
+    def again(self) -> None:
+        """It is woken although the wait is over."""
 
     def abort(self, _: object) -> trio.lowlevel.Abort:
         """The wait is cancelled: let it end, unless it is shielded or over."""

@@ -188,9 +188,13 @@ class OneSidedPort(SimulatedPort):
             self.settle_completed()
         super()._go_on()
 
+    def unit_name(self) -> str:
+        """Return the name of the class of the network's own part of operations."""
+        return type(self.native.unit).__name__
+
     def unended(self) -> tuple[str, str]:
         """Return also what the network's own part of an operation has not done."""
-        name = type(self.native.unit).__name__
+        name = self.unit_name()
         if self.operating.task is not None and self._chain_begun():
             return name, "has begun an operation and never called free()"
         found = super().unended()

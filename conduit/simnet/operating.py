@@ -18,6 +18,9 @@ class OperatingPort(PollingPort, Protocol):
     def run_chain(self, chain: BeginChain) -> None:
         """Begin the chain of events of a call, which has polled."""
 
+    def unit_name(self) -> str:
+        """Return the name of the class of the unit."""
+
 
 class OperatingCall(PollingCall):
     """The native call of a rank that has the CPU's turn: it polls and runs its chain of events.
@@ -54,4 +57,8 @@ class OperatingCall(PollingCall):
             self._port.run_chain(self._chain)
         except Exception as error:
             self.begun, self.error = False, error
-            self.wake()
+            if not self.done:
+                self.wake()
+
+    def _begun(self) -> str:
+        return f"{self._port.unit_name()} called free() a second time; an operation calls it once"

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from conduit.contract import Core
+from conduit.errors import ConduitError
 from conduit.sim import Cpu, Kernel, Waiter
 from conduit.simnet.blocked import BlockedQueue
 
@@ -58,6 +59,15 @@ class PollingCall(Waiter):
         """The wait was cancelled before the poll: the event that was to make it does nothing."""
         super().abandon()
         self.done = True
+
+    def again(self) -> None:
+        """What it has begun says a second time that it is over: the next call would end too early by that."""
+        if not self._port.kernel.ending:  # all waits have been ended then
+            raise ConduitError(f"rank {self.rank}, {self._begun()}")
+
+    @abstractmethod
+    def _begun(self) -> str:
+        """Return what has said so, and what it has called."""
 
     def _poll(self) -> None:
         """Poll when the CPU is free, and then act."""

@@ -108,8 +108,8 @@ class SimulatedPort(Port):
 
     __slots__ = (
         "_after_pass", "_attention", "_begin", "_calls", "_chosen", "_end", "_job_scope", "_left", "_local",
-        "_look_later", "_loop_start", "_memory", "_miss_ps", "_next", "_notice", "_notice_at", "_only", "_order",
-        "_owing", "_pass_over", "_passes", "_polls", "_run_in_context", "_sending", "_sent", "_shielded",
+        "_look_later", "_loop_start", "_memory", "_miss_ps", "_next", "_no_pass", "_notice", "_notice_at", "_only",
+        "_order", "_owing", "_pass_over", "_passes", "_polls", "_run_in_context", "_sending", "_sent", "_shielded",
         "_shielded_at", "_take", "blocked", "conduit", "core", "cpu", "hooks", "host", "hosts", "in_flight", "kernel",
         "ledger", "memory", "rank", "task", "transports", "work",
     )  # fmt: skip
@@ -162,7 +162,8 @@ class SimulatedPort(Port):
         self._sending = SendingRequest(self)
         # Made once, since every message needs them.
         self._notice, self._pass_over, self._next = self._look, self._pass_over_blocked, self._go_on
-        self._after_pass: Callable[[], object] = self._pass_over
+        self._no_pass = self._over_already
+        self._after_pass: Callable[[], object] = self._no_pass
 
     # -- conduit.contract.Port ---------------------------------------------------------------
 
@@ -264,7 +265,9 @@ class SimulatedPort(Port):
             raise sending.error
         transport = self.transport_to(dest)
         slot = None
-        if not sending.refused:
+        if sending.refused:
+            sending.refused = False
+        else:
             await self._after_poll()
             slot = None if dest in self.blocked.heads else transport.acquire(dest)
         if slot is None:
@@ -787,7 +790,16 @@ class SimulatedPort(Port):
             self._attention = True  # the pass is full: there may be more
         if self._end is not None:
             self._end()
-        self._after_pass()
+        self._after_pass()  # begins no pass of this rank: all that it lets go on does so in events or steps of tasks
+        self._after_pass = self._no_pass
+
+    def _over_already(self) -> None:
+        """A pass ends a second time: what ends a send, or lets a pass go on, was called twice."""
+        names = " or ".join(type(transport).__name__ for transport in self.transports)
+        raise ConduitError(
+            f"rank {self.rank}, {names}: a pass goes on that is over; send_reply called then() a second time, or "
+            "resume_pass() was called twice after one LATER; `python -X dev -m conduit ...` says which"
+        )
 
     def _not_taken(self, found: object) -> ConduitError:
         """Return what is wrong with what a transport has given for a message."""
@@ -810,18 +822,22 @@ class SimulatedPort(Port):
             self._pass_over_several()
             return
         (blocked,) = waiting  # nearly always
-        over = blocked.ready()
-        if over:
-            waiting.clear()
         cpu = self.cpu
-        if cpu.turns:  # as `_end_turn`, in which a call would cost; where the only wait is over nobody polls
+        # As `_end_turn`, in which a call would cost; where the only wait is over nobody polls.
+        if not blocked.ready():
+            if cpu.turns:
+                cpu.release()
+            else:
+                cpu.busy = False
+                self._idle()
+            return
+        waiting.clear()
+        if cpu.turns:
             cpu.release()
         else:
             cpu.busy = False
-            if not over or self._look_later:
+            if self._look_later:
                 self._idle()
-        if not over:
-            return
         free = cpu.free
         if free > self.kernel.now:  # every wait returns at `cpu.free` (T3)
             self.kernel.call(free, blocked.wake)  # never `soon`: a transport that calls `then()` may go on after it

@@ -17,6 +17,7 @@ from conduit.simnet.transport import Transport
 class RequestingPort(PollingPort, Protocol):
     """What is seen here of a port, which is a `conduit.simnet.SimulatedPort`."""
 
+    transports: list[Transport]
     _attention: bool
 
     def transport_to(self, dest: int) -> Transport:
@@ -32,12 +33,12 @@ class SendingRequest(PollingCall):
 
     Attributes:
         sent: whether events have begun the send.  If it is true when the wait is over, the send is over too.
-        refused: whether no slot was free.
+        refused: whether no slot was free; who reads it sets it back.
         began: where `begin` has polled at once, the kernel's time before it.
         network: as given.
     """
 
-    __slots__ = ("_dest", "_message", "began", "network", "refused", "sent")
+    __slots__ = ("_blocked", "_dest", "_message", "began", "network", "refused", "sent")
 
     _port: RequestingPort
     _dest: int
@@ -48,12 +49,13 @@ class SendingRequest(PollingCall):
         super().__init__(port)
         self.sent = self.refused = False
         self.network = network
+        self._blocked = port.blocked
 
     def begin(self, dest: int, message: Message) -> None:
         """Poll and send when the CPU is free: now, or in an event then."""
         self._dest = dest
         self._message = message
-        self.done = self.shielded = self.sent = self.refused = False
+        self.done = self.shielded = self.sent = False
         port = self._port
         kernel = port.kernel
         free = port.cpu.free
@@ -68,10 +70,9 @@ class SendingRequest(PollingCall):
         """Take a slot and send, now; from the slot on no cancellation (S2)."""
         self.sent = True
         dest = self._dest
-        blocked = self._port.blocked
         transport = self.network or self._port.transport_to(dest)
         try:
-            slot = None if blocked and dest in blocked.heads else transport.acquire(dest)
+            slot = None if self._blocked and dest in self._blocked.heads else transport.acquire(dest)
             if slot is not None:
                 transport.send_request(dest, slot, self._message, self.over)
                 return
@@ -79,4 +80,9 @@ class SendingRequest(PollingCall):
         except Exception as error:
             self.error = error
         self.sent = False
-        self.wake()
+        if not self.done:
+            self.wake()
+
+    def _begun(self) -> str:
+        names = " or ".join(type(transport).__name__ for transport in self._port.transports)
+        return f"{names}.send_request called then() a second time; a send ends once"

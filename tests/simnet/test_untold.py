@@ -214,7 +214,7 @@ def test_messages_that_are_sent_once_and_handled_twice(monkeypatch):
     monkeypatch.setattr(Tincan, "arrive", arrive, raising=False)
     assert re.fullmatch(
         r" \(\d messages? more (was|were) handled than sent: a mistake of the network 'loggp', not of the program, as "
-        r"of one that calls then\(\) twice; `python -X dev -m conduit \.\.\.` names its line\)",
+        r"of one that takes a message twice; `python -X dev -m conduit \.\.\.` names its line\)",
         broken(monkeypatch, nothing, main),
     )
 
