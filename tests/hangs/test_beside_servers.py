@@ -122,6 +122,11 @@ def test_who_waits_for_the_cause_is_none_by_such_a_task():
     assert [cause.ranks for cause in error.report.causes] == [(3,)]
 
 
+async def a_word_later(ep):
+    await ep.block_until(lambda: False)
+    await ep.poll()  # it may send as well
+
+
 def test_a_task_of_one_rank_alone_may_be_what_the_others_wait_for():
     """Rank 0's other task may send what rank 1 waits for: the two are in no cycle that is sure."""
 
@@ -129,7 +134,7 @@ def test_a_task_of_one_rank_alone_may_be_what_the_others_wait_for():
         await ep.attach()
         async with trio.open_nursery() as nursery:
             if ep.rank == 0:
-                nursery.start_soon(ep.block_until, lambda: False)
+                nursery.start_soon(a_word_later, ep)
             await ep.block_until(lambda: False, what="a word", ranks=[1 - ep.rank])
 
     with pytest.raises(conduit.Deadlock) as caught:
@@ -145,9 +150,63 @@ def test_where_one_of_several_is_enough_a_task_of_one_of_them_may_be_it():
         await ep.attach()
         async with trio.open_nursery() as nursery:
             if ep.rank == 0:
-                nursery.start_soon(ep.block_until, lambda: False)
+                nursery.start_soon(a_word_later, ep)
             await ep.block_until(lambda: False, what="a word", ranks=[0, 2] if ep.rank == 1 else [1])
 
     with pytest.raises(conduit.Deadlock) as caught:
         conduit.run(main, ranks=3, conduit="loggp")
     assert caught.value.report.causes[0].ranks == (0,)
+
+
+@pytest.mark.parametrize("both", [False, True], ids=["beside main", "two children"])
+@pytest.mark.parametrize("in_function", [False, True])
+def test_a_task_that_does_nothing_after_its_wait_keeps_no_cycle_from_being_sure(both, in_function):
+    """Rank 3's other task can neither send what rank 4 waits for nor come to its barrier."""
+
+    async def main(ep):
+        x = await Extended.attach(ep)
+
+        async def spare():
+            await ep.block_until(lambda: False)
+
+        async def work():
+            if ep.rank == 3:
+                await ep.block_until(lambda: False, what="a word", ranks=[4])
+            await x.barrier()
+
+        async with trio.open_nursery() as nursery:
+            if ep.rank == 3:
+                nursery.start_soon(*([spare] if in_function else [ep.block_until, lambda: False]))
+            if both:
+                nursery.start_soon(work)
+            else:
+                await work()
+
+    with pytest.raises(conduit.Deadlock) as caught:
+        conduit.run(main, ranks=5, conduit="loggp")
+    assert [cause.cycle for cause in caught.value.report.causes] == [(3, 4, 3)]
+
+
+@pytest.mark.parametrize("more", ["another wait", "a sibling"])
+def test_a_task_that_does_more_or_lets_main_do_so_may_be_what_the_others_wait_for(more):
+    async def main(ep):
+        x = await Extended.attach(ep)
+
+        async def spare():
+            await ep.block_until(lambda: False)
+            if more == "another wait":
+                await x.barrier()
+
+        async def work():
+            await ep.block_until(lambda: False, what="a word", ranks=[0])
+
+        async with trio.open_nursery() as outer:
+            if ep.rank == 1:
+                outer.start_soon(work)
+                async with trio.open_nursery() as inner:
+                    inner.start_soon(spare)
+            await x.barrier()
+
+    with pytest.raises(conduit.Deadlock) as caught:
+        conduit.run(main, ranks=2, conduit="loggp")
+    assert [(cause.ranks, cause.cycle) for cause in caught.value.report.causes] == [((1,), ())]

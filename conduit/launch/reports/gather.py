@@ -27,6 +27,7 @@ from conduit.launch.reports.clocks import looks_at_time
 from conduit.launch.reports.clues import CarriedClue
 from conduit.launch.reports.computing import on_loops
 from conduit.launch.reports.folders import is_between, is_library, is_made, is_own
+from conduit.launch.reports.last_waits import ends
 from conduit.launch.reports.not_called import compares_methods
 from conduit.launch.reports.nothing_returned import returns_nothing
 from conduit.launch.reports.own_variables import own_variables, shared_variables
@@ -207,7 +208,7 @@ def _rank(
                 "" if _is_for_others(wait, told) else again(each for each in tasks.frames(task) if _is_program(each[0]))
             )
             # Parents come before children.
-            found.append(attrs.evolve(record, holds=holds, main=task is own[0], again=asks))
+            found.append(attrs.evolve(record, holds=holds, main=task is own[0], again=asks, ends=ends(task)))
     computing = _of_computing(own, found, broken_off)
     polls = not computing and any(_polls(task, broken_off) for task in found)
     of_rank = RankRecord(

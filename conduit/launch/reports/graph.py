@@ -189,7 +189,7 @@ def causes(ranks: Sequence[RankRecord], between: Sequence[Edge]) -> tuple[Cause,
     for knot in graph.knots():
         members = [node for node in knot if node < graph.size]
         cycle = graph.cycle(members) if len(knot) > 1 else ()
-        idle = [rank for rank in members if any(loose(task) for task in ranks[rank].tasks)]
+        idle = [rank for rank in members if any(loose(task) and not task.ends for task in ranks[rank].tasks)]
         blamed = members
         if cycle and 0 < len(idle) < len(members):
             blamed, cycle = idle, graph.cycle(members, _helped(ranks, members, set(idle)))

@@ -128,6 +128,7 @@ class TaskRecord:
         main: whether it is the rank's own task, which runs main.
         again: what it asks another rank for in a loop that does nothing else, and so does not wait for one answer: a
             call, with what its variables have; "" for no such loop, and where the job is at rest.
+        ends: whether it does nothing more when its wait is over, and no other task goes on by that alone.
     """
 
     name: str
@@ -140,6 +141,7 @@ class TaskRecord:
     holds: tuple[LayerHold, ...] = ()
     main: bool = False
     again: str = ""
+    ends: bool = False
 
 
 @attrs.frozen
