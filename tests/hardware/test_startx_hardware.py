@@ -212,6 +212,35 @@ def test_a_message_that_has_waited_for_a_place_does_not_overtake_one_that_waits_
     assert [tag for _, tag, _ in log] == [2, 3]
 
 
+@pytest.mark.parametrize("second", [False, True], ids=["first in the queue", "behind another"])
+@pytest.mark.parametrize("freed", [0, 100, 399, 401, 450, 1000, 1500, 2500, 3000])
+@pytest.mark.parametrize("access", ["block", "word"])
+def test_a_message_that_gets_its_place_while_it_is_stored_leaves_no_earlier_than_its_words(access, freed, second):
+    """They may take 0.4 us and more; the place is free `freed` nanoseconds after their store has begun."""
+    hosts = Hosts(access=access, low_queue=2)
+    near, far = hosts.at
+    log, last = [], bytes(range(88))
+    begun = 50 * US
+    free = begun + freed * NS
+
+    def load():
+        for _ in range(2):
+            far.niu.load(LOW, free)
+
+    def send():
+        near.send(LOW, 1, 3, last)
+        hosts.drain(1, LOW, log)
+
+    acts = [(n * US, lambda n=n: near.send(LOW, 1, n, bytes(8))) for n in range(2 + second)]
+    run(hosts.kernel, *acts, (begun - NS, load), (begun, send))
+    cost = access_cost(access, 96)
+    first, whole = begun + cost.first, begun + cost.first + cost.span
+    least = max(max(free, first) + on_link(96), whole) + way(1)
+    arrival, *sent = log[-1]
+    assert sent == [3, last]
+    assert least <= arrival <= least + second * on_link(16)  # for which the other one has the link
+
+
 def test_room_is_told_of_once():
     hosts = Hosts(low_queue=1)
     near, far = hosts.at

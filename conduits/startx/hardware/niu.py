@@ -68,6 +68,22 @@ class NiuStatistics(NamedTuple):
     most_received: int
 
 
+class _Waiting(NamedTuple):
+    """A message in a transmit queue that waits for a place at its target, or behind one that does.
+
+    Attributes:
+        path: where it goes.
+        message: it.
+        first: when its first words are in the queue, picoseconds.
+        whole: when all of it is.
+    """
+
+    path: _Path
+    message: bytes
+    first: int
+    whole: int
+
+
 class _Transmit:
     """A transmit queue: messages that have not left the NIU."""
 
@@ -77,7 +93,7 @@ class _Transmit:
         self.capacity = capacity
         self.used = 0
         self.sent = self.held = self.most = 0
-        self.waiting: deque[tuple[_Path, bytes]] = deque()  # those that wait for a place at their target
+        self.waiting: deque[_Waiting] = deque()  # those that wait for a place at their target
         self.wanted: list[Tell] = []  # to be told once when there is room
 
 
@@ -207,17 +223,18 @@ class Niu:
         used = queue.used + 1
         if used > queue.most:
             queue.most = used
+        now = self.kernel.now
         if queue.waiting:
             queue.held += 1
-            queue.waiting.append((path, message))
-        elif word & _KIND or path.receive.take_place(self.kernel.now):
+            queue.waiting.append(_Waiting(path, message, now + lead, now + lead + span))
+        elif word & _KIND or path.receive.take_place(now):
             if self._depart(queue, path, message, lead, span):
                 if queue.wanted:
                     self._tell_of_room(queue)
                 return  # it is out of the queue again
         else:
             queue.held += 1
-            queue.waiting.append((path, message))
+            queue.waiting.append(_Waiting(path, message, now + lead, now + lead + span))
             path.there.want_place(priority, self)
         queue.used = used
 
@@ -237,19 +254,19 @@ class Niu:
     def place_given(self, priority: int) -> None:
         """Let the first waiting message go, which has got its place, and those behind it that find one."""
         queue, now = self._transmit[priority], self.kernel.now
-        path, message = queue.waiting.popleft()
-        self._let_go(queue, path, message)
+        self._let_go(queue, queue.waiting.popleft())
         while queue.waiting:
-            path, message = queue.waiting[0]
+            path, message = queue.waiting[0][:2]
             if not (message[2] >> 6 & 1 or path.receive.take_place(now)):
                 path.there.want_place(priority, self)
                 return
-            queue.waiting.popleft()
-            self._let_go(queue, path, message)
+            self._let_go(queue, queue.waiting.popleft())
 
-    def _let_go(self, queue: _Transmit, path: _Path, message: bytes) -> None:
-        """Let a message go that has waited in the queue, where all of it is."""
-        if self._depart(queue, path, message, 0, 0):
+    def _let_go(self, queue: _Transmit, waiting: _Waiting) -> None:
+        """Let a message go that has waited in the queue; the processor may still be storing it."""
+        path, message, first, whole = waiting
+        lead = max(0, first - self.kernel.now)
+        if self._depart(queue, path, message, lead, max(0, whole - self.kernel.now - lead)):
             self._leave(queue)
 
     def _depart(self, queue: _Transmit, path: _Path, message: bytes, lead: int, span: int) -> bool:
