@@ -6,12 +6,15 @@ nothing elsewhere.  What is found ends the job with an error that names the tran
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 from conduit.contract import Bytes, Category, Message
 from conduit.errors import ConduitError
+from conduit.sim import Kernel
 from conduit.sim.memory import Buffer, Flat
+from conduit.sim.observed import listen
 from conduit.simnet.port import SimulatedPort
 from conduit.simnet.transport import LATER, Then, Transport
 from conduit.words import plain
@@ -88,6 +91,32 @@ def check(port: SimulatedPort, ledger: Ledger) -> None:
     if kind not in ledger.cpus:
         ledger.cpus[kind] = _checked_cpu(kind, ledger)
     port.cpu.__class__ = ledger.cpus[kind]
+
+
+def check_links(kernel: Kernel, ledger: Ledger, ports: Sequence[SimulatedPort]) -> None:
+    """Let no link, engine or lock that is made from now on be taken by a rank whose clock is ahead of the kernel's.
+
+    Args:
+        kernel: their clock and events.
+        ledger: tells whose transport is being called.
+        ports: of the ranks, by rank, when they run.
+    """
+    told = kernel.carried
+
+    def carried(name: str, begin: int, end: int, nbytes: int) -> None:
+        if ledger.inside is not None:
+            rank, method = ledger.inside
+            free = ports[rank].cpu.free
+            if free > kernel.now:
+                raise ConduitError(
+                    f"rank {rank}, {method}: took {name or 'a link without a name'} at once, at {kernel.now} ps, and "
+                    f"the CPU is there at {free} ps; what touches anything that is not the rank's own happens in an "
+                    "event: port.kernel.at(port.cpu.free, ...)"
+                )
+        if told is not None:
+            told(name, begin, end, nbytes)
+
+    listen(kernel, carried)
 
 
 @cache

@@ -15,7 +15,7 @@ from conduit.errors import BadRequest, ConduitError
 from conduit.sim import Kernel
 from conduit.simnet.allgather import Allgather
 from conduit.simnet.barrier import HardwareBarrier, Meetings
-from conduit.simnet.checked import Ledger, check
+from conduit.simnet.checked import Ledger, check, check_links
 from conduit.simnet.checked_unit import check_unit
 from conduit.simnet.host import HostModel
 from conduit.simnet.observed import InFlight, observe
@@ -75,13 +75,15 @@ class SimulatedConduit(Conduit):
         self._over = False
         self.ports: list[SimulatedPort] = []
         self.transports: list[Any] = []
+        self._ledger = Ledger()  # in Python's development mode
+        if sys.flags.dev_mode:
+            check_links(self.kernel, self._ledger, self.ports)
         self.host_model = self.make_host()
         if not isinstance(self.host_model, HostModel):
             raise ConduitError(f"{type(self).__name__}.make_host returned {self.host_model!r}; return a HostModel")
         self.host_model = self.host_model.on(self.kernel)
         self._allgathers: list[Allgather] = []
         self._in_flight = InFlight()  # where somebody listens
-        self._ledger = Ledger()  # in Python's development mode
         self._came = [0] * setup.ranks
         self._neighbours: dict[int, dict[int, SharedMemoryTransport]] = {}
         self._on_host = Counter(setup.hosts)

@@ -89,6 +89,16 @@ def reply(s, request, message, then):
     send(s, request.source, s.acquire(request.source), message, then)
 P.send_reply = reply
 """
+LINK = """
+from conduit.sim.link import Link, Route
+send = P.send
+def early(s, d, n, m, then):
+    s.port.cpu.charge(5000)
+    cable = Link(s.port.kernel, 10**9, "cable 3")
+    {take}
+    send(s, d, n, m, then)
+P.send = P.send_request = early
+"""
 NO_SLOT = "P.acquire = lambda s, d: False"
 OUTSIDE = "take = P.take\nP.take = lambda s: (s.port.memory.write(1 << 30, b'12'), take(s))[1]"
 LATER_AGAIN = """
@@ -156,6 +166,14 @@ def run(mutant, *flags):
             r"port\.memory\.write of rank [01]: 2 bytes at 1073741824 are not inside the \d+ bytes of port\.memory; "
             r"write where the message says, `message\.offset`",
         ),
+        *(
+            (
+                LINK.format(take=take),
+                r"rank [01], LoggpTransport\.send_request: took cable 3 at once, at \d+ ps, and the CPU is there at "
+                r"\d+ ps; what touches anything that is not the rank's own happens in an event: port\.kernel\.at\(",
+            )
+            for take in ("cable.take(s.port.cpu.free, 100)", "Route([(cable, 0)]).send(100, lambda: None)")
+        ),
         (RESUMES, r"resume_pass\(\) although no take\(\) has returned LATER"),
     ],
     ids=[
@@ -175,6 +193,8 @@ def run(mutant, *flags):
         "cut",
         "no slot",
         "outside",
+        "link",
+        "route",
         "resumes",
     ],
 )
