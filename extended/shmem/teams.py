@@ -142,7 +142,7 @@ class ShmemTeam:
 
         Args:
             start: the first PE.
-            stride: from one PE to the next; any but 0.
+            stride: from one PE to the next; 0 for a team of size=1 alone.
             size: number of PEs; None for as many as there are.
             config: of it num_contexts, which changes nothing.
             **kwargs: the same.
@@ -158,10 +158,12 @@ class ShmemTeam:
         members = state.members
         first = arguments.pe_number(call, start, members.size, "start")
         step = integer(call, "stride", stride, -arguments.MOST, arguments.MOST, "a distance of PEs, not 0")
-        if not step:
-            raise conduit.BadRequest(f"{call}: stride=0 names one PE again and again; give another")
-        possible = range(first, members.size if step > 0 else -1, step)
+        if not step and size is None:
+            raise conduit.BadRequest(f"{call}: stride=0 names one PE again and again; give another, or size=1")
+        possible = range(first, members.size if step > 0 else -1, step) if step else range(first, first + 1)
         what = f"1 to {len(possible)}, the PEs that there are from {first} on by {step}"
+        if len(possible) == 1:
+            what = f"1: there is no PE but {first} from {first} on by {step}" if step else "1, as with stride=0"
         count = len(possible) if size is None else integer(call, "size", size, 1, len(possible), what)
         if not isinstance(config, Mapping | None):
             raise conduit.BadRequest(f"{call}: config={shown(config)} {is_a(config)}; give a dict with num_contexts")
@@ -211,17 +213,26 @@ async def _split(state: TeamState, chosen: range, config: dict[str, int]) -> Shm
     )
     if made is None:
         return ShmemTeam()
-    if made.size != len(chosen) or made.rank != chosen.index(rank):
-        found = (
-            f"{many(len(chosen), 'PE')} and {made.size} came"
-            if made.size != len(chosen)
-            else f"another order of the PEs: it would be PE {chosen.index(rank)} of the team, and is PE {made.rank}"
-        )
+    if found := _other_than(made, state.members, chosen):
         raise conduit.BadRequest(
             f"team.split_strided: this PE asked for {found}; give the same start, stride and size on every PE of the "
             "team"
         )
     return ShmemTeam(TeamState(made, state.x, state.open, config))
+
+
+def _other_than(made: extended.Team, members: extended.Team, chosen: range) -> str:
+    """Return what a PE asked for and what came, where these are not the same PEs in the same order; else ""."""
+    if made.size != len(chosen):
+        return f"{many(len(chosen), 'PE')} and {made.size} came"
+    place = chosen.index(members.rank)
+    if made.rank != place:
+        return f"another order of the PEs: it would be PE {place} of the team, and is PE {made.rank}"
+    for number, asked in enumerate(chosen):
+        if made.job_rank(number) != members.job_rank(asked):
+            came = members.rank_of(made.job_rank(number))
+            return f"PE {asked} as PE {number} of the team, and PE {came} came"
+    return ""
 
 
 def check_team(call: str, team: Any) -> ShmemTeam:

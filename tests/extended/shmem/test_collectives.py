@@ -147,7 +147,8 @@ def test_unequal_sizes_are_a_mismatch(call):
         (lambda pe, a: pe.sync(pe.TEAM_INVALID), "team is invalid"),
         (lambda pe, a: pe.TEAM_INVALID.my_pe(), "team.my_pe: the team is invalid"),
         (lambda pe, a: pe.TEAM_WORLD.split_strided(2), "start=2"),
-        (lambda pe, a: pe.TEAM_WORLD.split_strided(0, 0), "stride=0"),
+        (lambda pe, a: pe.TEAM_WORLD.split_strided(0, 0), "stride=0 names one PE again and again; give another, or s"),
+        (lambda pe, a: pe.TEAM_WORLD.split_strided(0, 0, 2), "size=2 is not possible; give 1, as with stride=0"),
         (lambda pe, a: pe.TEAM_WORLD.split_strided(0, 1, 3), "size=3"),
         (lambda pe, a: pe.TEAM_WORLD.split_strided(colour=3), "no 'colour' in config"),
         (lambda pe, a: pe.TEAM_WORLD.split_strided(config=3), "team.split_strided: config=3 is an int; give a dict"),
@@ -225,6 +226,43 @@ def test_pes_that_ask_for_different_teams_are_told(other, words):
 
     with pytest.raises(conduit.BadRequest, match=f"^team.split_strided: this PE asked for (?:{words}); give the same"):
         run(main, pes=2 if other[1] < 0 else 3)
+
+
+def test_pes_that_ask_for_as_many_others_are_told():
+    """PE 0 and 3 have been in one team, each with another PE in mind."""
+
+    async def main(pe):
+        await pe.TEAM_WORLD.split_strided(*((0, 2, 2), (0, 2, 2), (1, 2, 2), (0, 3, 2))[pe.my_pe()])
+
+    words = (
+        "^team.split_strided: this PE asked for PE 2 as PE 1 of the team, and PE 3 came; give the same start, stride"
+    )
+    with pytest.raises(conduit.BadRequest, match=words):
+        run(main, pes=4)
+
+
+@pytest.mark.parametrize("pes", [1, 3])
+def test_a_team_of_one_pe_may_have_a_stride_of_0(pes):
+    async def main(pe):
+        team = await pe.TEAM_WORLD.split_strided(pe.n_pes() - 1, 0, 1)
+        assert bool(team) == (pe.my_pe() == pe.n_pes() - 1)
+        if team:
+            assert (team.my_pe(), team.n_pes()) == (0, 1)
+            again = await team.split_strided(0, 0, size=1)
+            await again.sync()
+
+    run(main, pes=pes)
+
+
+def test_a_team_without_other_pes_is_told_as_that():
+    async def main(pe):
+        with pytest.raises(conduit.BadRequest) as caught:
+            pe.TEAM_WORLD.split_strided(0, 1, 2)
+        assert str(caught.value) == (
+            "team.split_strided: size=2 is not possible; give 1: there is no PE but 0 from 0 on by 1"
+        )
+
+    run(main, pes=1)
 
 
 def test_teams_number_their_pes_and_end_with_all_their_aliases():
