@@ -7,6 +7,11 @@ import attrs
 
 MB = 2**20
 """Bytes of a megabyte in every rate, as GASNet counts."""
+_OF_TIMES = 9
+"""Decimals of microseconds in files: a thousandth of the picosecond that clocks count in, as a mean may need.
+
+What is behind them comes of differences of floats."""
+_OF_RATES = 6
 
 
 @attrs.frozen(kw_only=True)
@@ -68,9 +73,9 @@ class Record:
         if self.unknown:
             bound = {"unknown": True, "because": self.unknown}
         if self.least is not None:
-            bound |= {"least_us": self.least, "most_us": self.most}
+            bound |= {"least_us": _rounded(self.least, _OF_TIMES), "most_us": _rounded(self.most, _OF_TIMES)}
         if self.offered is not None:
-            bound["offered_mb_per_s"] = self.offered
+            bound["offered_mb_per_s"] = _rounded(self.offered, _OF_RATES)
         if self.messages:
             names = ("level", "from", "to", "messages", "bytes")
             bound["messages"] = [dict(zip(names, each, strict=True)) for each in self.messages]
@@ -79,11 +84,15 @@ class Record:
             "operation": self.operation,
             "bytes": self.nbytes or 0,
             "iterations": self.iterations,
-            "microseconds": self.microseconds,
-            "mb_per_s": self.mb_per_s,
-            "driver_us": self.raw,
+            "microseconds": _rounded(self.microseconds, _OF_TIMES),
+            "mb_per_s": _rounded(self.mb_per_s, _OF_RATES),
+            "driver_us": _rounded(self.raw, _OF_TIMES),
             **bound,
         }
+
+
+def _rounded(figure: float | None, decimals: int) -> float | None:
+    return None if figure is None else round(figure, decimals)
 
 
 RecordList = list[Record]

@@ -107,6 +107,16 @@ def test_figures_of_a_record():
     assert record(nbytes=None, payloads=0).mb_per_s is None
 
 
+def test_files_have_no_digits_behind_those_of_a_clock():
+    """A time is the difference of two floats: 14.04 us were written as 14.039999999999988."""
+    written = record(
+        seconds=(1.0000142 - 1.0) * 9, iterations=9, raw=0.1 + 0.2, least=14.1 + 1e-11, most=14.3
+    ).as_json()
+    assert written["microseconds"] == 14.2
+    assert (written["driver_us"], written["least_us"], written["most_us"]) == (0.3, 14.1, 14.3)
+    assert written["mb_per_s"] == round(written["mb_per_s"], 6)
+
+
 def test_of_several_runs_those_count_that_can_tell_a_figure():
     lost = record(seconds=0.0, unknown="longer bursts took no longer")
     runs = [[lost, lost, record()], [record(seconds=2e-3), lost, record(at_most="others wait")], [record(), lost, lost]]
