@@ -29,6 +29,8 @@ _T = TypeVar("_T")
 class RealOptions:
     """Options of `mpi:library=mpi4py`."""
 
+    # Both are assumed: 8 as on simulated libraries (`mpi.credits`), 65536 about what GASNet's own conduit on MPI has:
+    # real copies are cheap beside a message of its own.
     credits: int = option(
         8, "requests under way from one rank to another", validator=attrs.validators.and_(
             attrs.validators.ge(1), attrs.validators.le(1024)

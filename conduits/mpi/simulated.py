@@ -26,6 +26,7 @@ from conduit.simnet.transport import LATER, Then
 from conduit.simnet.waiting import Blocked
 from conduit.trio_private import cancelled
 from conduit.words import many
+from conduits.mpi import constants as c
 from conduits.mpi.awaited.open_requests import OpenRequests
 from conduits.mpi.awaited.peers import peer_in_words
 from conduits.mpi.awaited.process import CURRENT, Both, Process, RequestPlace, Told, TransferComm, Words
@@ -63,14 +64,14 @@ def _common_options(library: type[Installation]) -> dict[str, Any]:
             + ("; with exchange besides through shared buffers within a host" if library.exchanges else ""),
         ),
         "credits": option(
-            8, "requests under way from one rank to another", validator=attrs.validators.and_(
+            c.whole(c.CREDITS), "requests under way from one rank to another", validator=attrs.validators.and_(
                 attrs.validators.ge(1), attrs.validators.le(1024)
-            ), conformance=(8, 1),
+            ), conformance=(c.whole(c.CREDITS), 1),
         ),
         "medium": option(
-            8192, "bytes of the largest medium payload; longer long ones travel by themselves",
+            c.whole(c.MEDIUM), "bytes of the largest medium payload; longer long ones travel by themselves",
             validator=attrs.validators.and_(attrs.validators.ge(512), attrs.validators.le(1 << 20)),
-            conformance=(8192, 512),
+            conformance=(c.whole(c.MEDIUM), 512),
         ),
     }  # fmt: skip
 
@@ -164,7 +165,7 @@ def on(library: type[Installation]) -> type[SimulatedMpi]:
         "__module__": __name__,
     }
     options = attrs.frozen(kw_only=True)(type(f"{library.__name__}Options", (library.Options,), fields))
-    constants: tuple[Constant, ...] = library.constants
+    constants: tuple[Constant, ...] = (*c.CONSTANTS, *library.constants)
     return type(
         library.__name__,
         (SimulatedMpi,),
