@@ -273,7 +273,7 @@ class PointToPoint(CommBase):
     async def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         """Begin a receive."""
         begun = await self._running().call(self.plain.Irecv, buf, source, tag)
-        return self._request(begun, self._receives("Irecv", source, tag), source, receives=True)
+        return self._request(begun, self._receives("Irecv", source, tag), source, buf, receives=True)
 
     def Recv_init(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Prequest:
         """Make a persistent receive."""
@@ -347,7 +347,7 @@ class PointToPoint(CommBase):
     async def _isend(self, call: str, buf: memoryview, dest: int, tag: int) -> Request:
         begun = await self._running().call(getattr(self.plain, call), buf, dest, tag)
         self._running().has_sent(self, call, dest, tag)
-        return self._request(begun, self._sends(call, dest, tag), dest)
+        return self._request(begun, self._sends(call, dest, tag), dest, buf)
 
     def _send_init(self, call: str, buf: Any, dest: int, tag: int) -> Prequest:
         what = _bytes(buf, dest, call)
@@ -362,6 +362,8 @@ class PointToPoint(CommBase):
         status: Status | None,
     ) -> None:  # fmt: skip
         process, plain = self._running(), self._alive(call)
+        if source != PROC_NULL:
+            process.lent.look(call, into, receives=True)
 
         def begin() -> tuple[Any, Any]:
             data = out
@@ -414,8 +416,9 @@ class PointToPoint(CommBase):
             status.source = PROC_NULL
         return MESSAGE_NO_PROC
 
-    def _request(self, begun: Any, what: str, peer: int, *, receives: bool = False) -> Request:
-        return Request.begun(self._running(), begun, what, self.ranks_of(peer), receives=receives)
+    def _request(self, begun: Any, what: str, peer: int, buf: memoryview, *, receives: bool = False) -> Request:
+        lent = None if peer == PROC_NULL else buf
+        return Request.begun(self._running(), begun, what, self.ranks_of(peer), receives=receives, lent=lent)
 
     def _persistent(
         self, made: Any, what: str, peer: int, *, receives: bool = False, note: Callable[[], object] | None = None

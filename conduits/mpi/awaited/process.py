@@ -17,9 +17,11 @@ from conduit.contract import Clue
 from conduit.errors import ConduitError
 from conduit.words import many
 from conduits.mpi.awaited.failed_calls import FailedCall, FailedCalls
+from conduits.mpi.awaited.lent import LentBuffers
 from conduits.mpi.awaited.open_requests import OpenRequests
 from conduits.mpi.awaited.status import Status
 from conduits.mpi.collectives.channel import Tally
+from conduits.mpi.engine.transfer import PROC_NULL
 
 _T = TypeVar("_T")
 
@@ -167,6 +169,7 @@ class Process(ABC):
         tally: where the messages of collectives are counted, None where they are not.
         same_calls: where the collective calls of all ranks are compared, or of a process kept; None where they are not.
         unwaited: how many requests were begun and not waited for, by call and line of the program.
+        lent: the buffers of sends and receives that were begun and not waited for.
         failed_calls: the last collective calls that have failed on this rank, or were cancelled there.
         ended: whether its job is over, so that every call is refused.
         tested: returns what a report is to say of the requests that were tested last, "" for nothing; None where the
@@ -187,6 +190,7 @@ class Process(ABC):
         self.hosts = tuple(hosts)
         self.handles: dict[str, Any] = {}
         self.unwaited: Counter[RequestPlace] = Counter()
+        self.lent = LentBuffers(self._watch_buffers, RequestPlace.here)
         self.failed_calls: deque[FailedCall] = deque(maxlen=_FAILED)
         self.tested: Callable[[], str] | None = None
 
@@ -260,6 +264,30 @@ class Process(ABC):
         if begun.error is not None:
             raise begun.error
 
+    def _watch_buffers(self, some: bool) -> None:
+        """Look at the buffers of sends and receives that wait by themselves as long as some are lent, else at none."""
+        if self.ended:
+            return
+        if some:
+            self._guarded_send = self._watched_send  # type: ignore[method-assign]
+            self._guarded_receive = self._watched_receive  # type: ignore[method-assign]
+        else:
+            del self._guarded_send, self._guarded_receive
+
+    def _watched_send(
+        self, unused: list[Any], comm: TransferComm, data: memoryview, dest: int, tag: int
+    ) -> Coroutine[Any, Any, None]:
+        if dest != PROC_NULL:
+            self.lent.look("Send", data, receives=False)
+        return type(self)._guarded_send(self, unused, comm, data, dest, tag)
+
+    def _watched_receive(
+        self, unused: list[Any], comm: TransferComm, data: memoryview, source: int, tag: int, status: Status | None
+    ) -> Coroutine[Any, Any, None]:
+        if source != PROC_NULL:
+            self.lent.look("Recv", data, receives=True)
+        return type(self)._guarded_receive(self, unused, comm, data, source, tag, status)
+
     async def taken_back(
         self, error: BaseException, receive: Any, over: Callable[[], object], what: str, ranks: Sequence[int]
     ) -> bool:
@@ -306,13 +334,13 @@ class Process(ABC):
         """Wait, when the rank's main is over, until all that it has begun is away."""
 
     def warnings(self) -> list[str]:
-        """Return what to warn of when the rank's main is over: requests that it has not waited for."""
+        """Return what to warn of when the rank's main is over: requests that it has not waited for, shared buffers."""
         return [
             f"{many(count, 'request')} of {call}, begun at {file}:{line}, never waited for: `await` the Wait() of each"
             ", or give them to MPI.Request.Waitall"
             for (call, file, line), count in self.unwaited.items()
             if count > 0
-        ]
+        ] + self.lent.warnings()
 
     @abstractmethod
     def copied(self, nbytes: int) -> None:

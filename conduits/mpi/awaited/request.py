@@ -56,6 +56,9 @@ def _checked(requests: Any, call: str) -> None:
             raise BadRequest(f"{call}: requests[{place}] {is_a(request)}, {hint}; give requests")
 
 
+_PARTS = ("_begun", "_note", "_plain", "_process", "_ranks", "_receives", "_what")
+
+
 class Request:
     """A send, a receive or a collective that was begun.
 
@@ -82,7 +85,7 @@ class Request:
     }
     _called: ClassVar = "request"
 
-    __slots__ = ("_begun", "_note", "_plain", "_process", "_ranks", "_receives", "_what")
+    __slots__ = (*_PARTS, "__weakref__")
 
     def __init__(self, request: Request | None = None) -> None:
         self._plain: Any = None
@@ -93,13 +96,13 @@ class Request:
         self._note: Callable[[], object] | None = None
         self._begun: RequestPlace | None = None
         if request is not None:
-            for name in Request.__slots__:
+            for name in _PARTS:
                 setattr(self, name, getattr(request, name))
 
     @classmethod
     def begun(
         cls, process: Process, plain: Any, what: str, ranks: Iterable[int], *, receives: bool = False,
-        note: Callable[[], object] | None = None,
+        note: Callable[[], object] | None = None, lent: memoryview | None = None,
     ) -> Request:  # fmt: skip
         """Return the handle of what was begun.
 
@@ -110,11 +113,14 @@ class Request:
             ranks: whom it waits for; read when a call waits, and when a report is made.
             receives: whether its status is that of a message.
             note: called when a persistent one is started.
+            lent: the bytes that it sends, or receives into, until it is waited for; None for none.
         """
         made = cls()
         made._process, made._plain, made._what, made._ranks = process, plain, what, ranks
         made._receives, made._note = receives, note
         made._expect()
+        if lent is not None and made._begun is not None:
+            process.lent.lend(plain, made, made._begun, lent, receives=receives)
         return made
 
     # -- plain -----------------------------------------------------------------------------------------
@@ -289,7 +295,9 @@ class Request:
 
     def _waited(self) -> None:
         if self._begun is not None:
-            self._of().unwaited[self._begun] -= 1
+            process = self._of()
+            process.unwaited[self._begun] -= 1
+            process.lent.give_back(self._plain)
             self._begun = None
 
     def _expect(self) -> None:
@@ -552,7 +560,8 @@ class MatchedMessage:
         assert process is not None
         begun = await process.call(lambda: plain.Irecv(buf.view))
         self._plain = None  # not before: a cancelled call has not begun
-        return Request.begun(process, begun, self._what.replace("Message.Recv", call, 1), (), receives=True)
+        what = self._what.replace("Message.Recv", call, 1)
+        return Request.begun(process, begun, what, (), receives=True, lent=buf.view)
 
     def _active(self, call: str) -> Any:
         if self._plain is None:
