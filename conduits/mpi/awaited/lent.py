@@ -18,7 +18,7 @@ from conduit.contract.memory import address_of
 from conduit.words import many
 
 
-class Place(Protocol):
+class _Place(Protocol):
     """Where a program has made a call: a `RequestPlace`."""
 
     @property
@@ -40,7 +40,7 @@ class _Run(NamedTuple):
     start: int
     end: int
     request: int
-    place: Place
+    place: _Place
 
 
 class _Runs:
@@ -81,14 +81,14 @@ class LentBuffers:
 
     __slots__ = ("_here", "_open", "_read", "_shared", "_watch", "_written")
 
-    def __init__(self, watch: Callable[[bool], object], here: Callable[[str], Place]) -> None:
+    def __init__(self, watch: Callable[[bool], object], here: Callable[[str], _Place]) -> None:
         self._watch, self._here = watch, here
         self._read, self._written = _Runs(), _Runs()
-        self._open: dict[int, tuple[_Runs, _Run, weakref.ref[object]]] = {}
-        self._shared: Counter[tuple[Place, Place]] = Counter()
+        self._open: dict[int, tuple[_Runs, _Run, memoryview, weakref.ref[object]]] = {}
+        self._shared: Counter[tuple[_Place, _Place]] = Counter()
 
     def lend(
-        self, request: object, handle: object, place: Place, view: memoryview, *, receives: bool
+        self, request: object, handle: object, place: _Place, view: memoryview, *, receives: bool
     ) -> None:  # fmt: skip
         """Take note of a request that was begun, and whether its buffer is one that is lent already.
 
@@ -109,7 +109,8 @@ class LentBuffers:
         number = id(request)
         runs, run = self._written if receives else self._read, _Run(start, end, number, place)
         runs.add(run)
-        self._open[number] = runs, run, weakref.ref(handle, lambda _: self._end(number))
+        # The view, as mpi4py keeps it, too: bytes that the program has let go would be those of other buffers soon.
+        self._open[number] = runs, run, view, weakref.ref(handle, lambda _: self._end(number))
 
     def look(self, call: str, view: memoryview, *, receives: bool) -> None:
         """Take note of a call that waits by itself, whether its buffer is one that is lent already."""
@@ -130,7 +131,7 @@ class LentBuffers:
 
     def _end(self, number: int) -> None:
         if (found := self._open.pop(number, None)) is not None:
-            runs, run, _ = found
+            runs, run, *_ = found
             runs.remove(run)
             if not self._open:
                 self._watch(False)

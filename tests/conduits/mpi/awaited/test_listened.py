@@ -24,9 +24,9 @@ def reported(program, *args, library="scampi", ranks=4):
 async def sends_in_all_ways(comm):
     """Every rank sends to the next one, each time as many bytes as there were messages before."""
     there, here = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
-    out, into = np.zeros(64, np.uint8), np.zeros(64, np.uint8)
+    out, into = np.zeros(64, np.uint8), np.zeros((8, 8), np.uint8)
     MPI.Attach_buffer(np.zeros(1000, np.uint8))
-    receives = [await comm.Irecv(into[:number], here, number) for number in range(8)]
+    receives = [await comm.Irecv(into[number, :number], here, number) for number in range(8)]
     await comm.Send(out[:0], there, 0)
     await comm.Bsend(out[:1], there, 1)
     sends = [await comm.Isend(out[:2], there, 2), await comm.Issend(out[:3], there, 3)]
