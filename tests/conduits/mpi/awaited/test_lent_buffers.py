@@ -123,9 +123,9 @@ def test_a_request_that_the_program_has_let_go_lends_nothing():
 def test_a_buffer_that_only_its_request_has_is_not_given_out_again_before_it_is_waited_for():
     async def main(comm):
         other = 1 - comm.rank
-        sends = [await comm.Isend(np.full(40, n), other, n) for n in range(20)]
-        for n in range(20):
-            await comm.Recv(np.zeros(40, int), other, n)
-        await MPI.Request.Waitall(sends)
+        MPI.Attach_buffer(np.zeros(100_000, np.uint8))
+        sends = [await comm.Ibsend(np.full(40, n), other, n) for n in range(20)]  # which has copied it
+        receives = [await comm.Irecv(np.zeros(40, int), other, n) for n in range(20)]
+        await MPI.Request.Waitall([*sends, *receives])
 
     assert shared(main) == []
