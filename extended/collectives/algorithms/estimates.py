@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from extended.collectives import trees
+from extended.collectives.algorithms.small import SHAPES, SMALL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
     from extended.collectives.trees import Shape, TreeNode
     from extended.topology import Topology
 
+    Estimate = Callable[["Model", Topology, int], float]
+
 ROUNDING = 1e-9
 """By what part sums of the same costs may differ that were added in another order: far more than they do."""
-
-SHAPES = {"flat": trees.flat, "tree": trees.halving, "two_level": trees.two_level}
 
 
 @attrs.frozen
@@ -49,6 +50,9 @@ class PairEstimate:
         most: bytes of one message at most.
         flight_bytes: on their way from one rank to another at most.
         crowd_bytes: on their way to one rank from all, beyond which they are sent twice.
+        shared_byte: of `byte`, what is on the way out of a host, which its ranks share.
+        poll: before each message, of the sender.
+        interrupt: of a message that comes to a receiver that is busy, besides.
     """
 
     start: float
@@ -61,6 +65,9 @@ class PairEstimate:
     most: int
     flight_bytes: float
     crowd_bytes: float
+    shared_byte: float
+    poll: float
+    interrupt: float
 
     def messages(self, nbytes: int) -> int:
         """Return how many messages that many bytes take."""
@@ -167,6 +174,9 @@ def _small(costs: Any, most: int) -> PairEstimate:
         most=most,
         flight_bytes=math.inf if costs.flight_bytes is None else costs.flight_bytes,
         crowd_bytes=math.inf if costs.crowd_bytes is None else costs.crowd_bytes,
+        shared_byte=byte if out is None or into is None else max(0.0, byte - out - into),
+        poll=costs.poll,
+        interrupt=costs.interrupt,
     )
 
 
@@ -181,21 +191,30 @@ def _large(small: PairEstimate, costs: Any, copy_byte: float, slot_bytes: int, *
     return attrs.evolve(small, start=start, byte=byte, send_byte=byte, receive_byte=byte, answered=False, most=most)
 
 
-def best(call: str, model: Model, topology: Topology, nbytes: int) -> str:
-    """Return the algorithm that takes least by the model, of those that have an estimate.
+def best(call: str, model: Model, topology: Topology, nbytes: int) -> str | None:
+    """Return the algorithm that takes least by the model, of those that have an estimate; None where none has.
 
     Args:
-        call: scatter, gather or all_gather.
+        call: the collective.
         model: of the network.
         topology: of the team.
-        nbytes: of one rank's block.
+        nbytes: of one rank's contribution or share.
     """
-    return _best(call, model, topology, 1 << (nbytes - 1).bit_length() if nbytes else 0)
+    rounded = 1 << (nbytes - 1).bit_length() if nbytes else 0
+    return _best(call, model, topology, min(rounded, model.eager_bytes) if nbytes <= model.eager_bytes else rounded)
 
 
 @lru_cache(maxsize=1024)
-def _best(call: str, model: Model, topology: Topology, nbytes: int) -> str:
-    times = {name: estimate(model, topology, nbytes) for name, estimate in ESTIMATES[call].items()}
+def _best(call: str, model: Model, topology: Topology, nbytes: int) -> str | None:
+    estimates = (SMALL if nbytes <= model.eager_bytes else LARGE).get(call, {})
+    scattered = call in ("reduce", "all_reduce") and not topology.contiguous  # operands meet in rank order
+    times = {
+        name: estimate(model, topology, nbytes)
+        for name, estimate in estimates.items()
+        if not (scattered and name == "two_level")
+    }
+    if not times:
+        return None
     enough = min(times.values()) * (1 + ROUNDING)
     return next(name for name, seconds in times.items() if seconds <= enough)  # the first of equals
 
@@ -326,7 +345,7 @@ def _ring(model: Model, topology: Topology, nbytes: int) -> float:
     return asked + (topology.size - 1) * (_step(model, topology, 1, nbytes) - asked)
 
 
-ESTIMATES = {
+LARGE: Mapping[str, Mapping[str, Estimate]] = {
     "scatter": {name: _scatter(shape) for name, shape in SHAPES.items()},
     "gather": {name: _gather(shape) for name, shape in SHAPES.items()},
     "all_gather": {
@@ -336,3 +355,4 @@ ESTIMATES = {
         "two_level": _down_and_up(trees.two_level),
     },
 }
+"""Estimates by call and algorithm, of data that is asked for."""
