@@ -207,11 +207,10 @@ def best(call: str, model: Model, topology: Topology, nbytes: int) -> str | None
 @lru_cache(maxsize=1024)
 def _best(call: str, model: Model, topology: Topology, nbytes: int) -> str | None:
     estimates = (SMALL if nbytes <= model.eager_bytes else LARGE).get(call, {})
-    scattered = call in ("reduce", "all_reduce") and not topology.contiguous  # operands meet in rank order
+    # Without levels it is a tree; operands meet in rank order.
+    levels = topology.shared and (topology.contiguous or call not in ("reduce", "all_reduce"))
     times = {
-        name: estimate(model, topology, nbytes)
-        for name, estimate in estimates.items()
-        if not (scattered and name == "two_level")
+        name: estimate(model, topology, nbytes) for name, estimate in estimates.items() if levels or name != "two_level"
     }
     if not times:
         return None

@@ -7,14 +7,14 @@ the way out of it.  What an algorithm does is told as messages up or down a tree
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from extended.collectives.algorithms.estimates import Model, PairEstimate
+    from extended.collectives.algorithms.estimates import Model
     from extended.collectives.trees import Shape
     from extended.topology import Topology
 
@@ -34,10 +34,14 @@ class Sent(NamedTuple):
     dest: int
     nbytes: int
     tag: int
+    near: bool  # within a host
 
     def asking(self) -> Sent:
         """Return the message that asks for this one."""
-        return Sent(self.dest, self.source, 0, ASK - self.tag)
+        return Sent(self.dest, self.source, 0, ASK - self.tag, self.near)
+
+
+Messages = list[list[Sent | None]]
 
 
 class Step(NamedTuple):
@@ -63,16 +67,16 @@ class Rehearsal:
 
     Args:
         model: of the network.
-        topology: of the team.
+        hosts: where each rank is.
     """
 
-    def __init__(self, model: Model, topology: Topology) -> None:
-        size = topology.size
-        self._model, self._groups = model, topology.group_of
+    def __init__(self, model: Model, hosts: Sequence[int]) -> None:
+        size = len(hosts)
+        self._model, self._hosts = model, hosts
         self.ended = [0.0] * size
         self.taken: Callable[[int, int], None] = _nothing
         self._free = [0.0] * size
-        self._out: list[float | None] = [0.0 if len(group) > 1 else None for group in topology.groups]
+        self._out = {host: 0.0 for host, ranks in Counter(hosts).items() if ranks > 1}
         self._posted: list[deque[Sent]] = [deque() for _ in range(size)]
         self._events: list[tuple[float, int, Sent | int]] = []
         self._number = 0
@@ -83,20 +87,23 @@ class Rehearsal:
         """Let every rank tell the next of the call."""
         size = len(self._free)
         for rank in range(size):
-            self.send(rank, (rank + 1) % size, 0, GREETING)
+            self.send(self.between(rank, (rank + 1) % size, 0, GREETING))
 
-    def send(self, source: int, dest: int, nbytes: int, tag: int) -> None:
+    def between(self, source: int, dest: int, nbytes: int, tag: int) -> Sent:
+        """Return a message between two ranks, each where it is."""
+        return Sent(source, dest, nbytes, tag, self._hosts[source] == self._hosts[dest])
+
+    def send(self, sent: Sent) -> None:
         """Send behind what the sender has to send; large data when it has been asked for."""
-        sent = Sent(source, dest, nbytes, tag)
-        if nbytes <= self._model.eager_bytes or sent.asking() in self._asked:
+        if sent.nbytes <= self._model.eager_bytes or sent.asking() in self._asked:
             self._post(sent)
         else:
             self._held[sent.asking()] = sent
 
-    def receive(self, rank: int, source: int, nbytes: int, tag: int) -> None:
+    def receive(self, sent: Sent) -> None:
         """Ask for data that is large."""
-        if nbytes > self._model.eager_bytes:
-            self._post(Sent(source, rank, nbytes, tag).asking())
+        if sent.nbytes > self._model.eager_bytes:
+            self._post(sent.asking())
 
     def copy(self, rank: int, nbytes: int) -> None:
         """Let a rank copy."""
@@ -127,17 +134,17 @@ class Rehearsal:
 
     def _leave(self, sent: Sent) -> None:
         source, carried = sent.source, sent.nbytes + WORDS
-        way, begun, group = self._way(sent), self._free[source], self._groups[source]
-        count, out = way.messages(sent.nbytes), self._out[group]
+        way, begun, host = self._model.way(sent.nbytes, on_host=sent.near), self._free[source], self._hosts[source]
+        count = way.messages(sent.nbytes)
         self._free[source] = self.ended[source] = begun + count * (way.poll + way.send) + carried * way.send_byte
-        if out is not None and group != self._groups[sent.dest]:
-            begun = max(begun, out)
-            self._out[group] = begun + carried * way.shared_byte
+        if not sent.near and host in self._out:
+            begun = max(begun, self._out[host])
+            self._out[host] = begun + carried * way.shared_byte
         later = (count - 1) * max(way.send, way.receive) + carried * (way.byte - way.receive_byte)
         self._at(begun + way.start - way.receive + later, sent)
 
     def _take(self, came: float, sent: Sent) -> None:
-        way, dest = self._way(sent), sent.dest
+        way, dest = self._model.way(sent.nbytes, on_host=sent.near), sent.dest
         begun = max(self._free[dest] + way.interrupt, came)
         if sent.tag == ANSWER:
             self._free[dest] = begun + way.receive
@@ -146,7 +153,7 @@ class Rehearsal:
         self._free[dest] = self.ended[dest] = taken
         if way.answered:
             self._free[dest] += way.send
-            self._at(taken + way.start - way.receive, Sent(dest, sent.source, 0, ANSWER))
+            self._at(taken + way.start - way.receive, Sent(dest, sent.source, 0, ANSWER, sent.near))
         if sent.tag > ASK:
             self.taken(dest, sent.tag)
         elif sent in self._held:
@@ -154,21 +161,28 @@ class Rehearsal:
         else:
             self._asked.add(sent)
 
-    def _way(self, sent: Sent) -> PairEstimate:
-        return self._model.way(sent.nbytes, on_host=self._groups[sent.source] == self._groups[sent.dest])
-
 
 def _nothing(rank: int, tag: int) -> None:
     """Take no note of a message."""
 
 
 class _Exchange:
-    """Steps that all ranks go through, each at its own pace; see `exchange`."""
+    """Steps that ranks go through, each at its own pace.
 
-    def __init__(self, on: Rehearsal, steps: Sequence[Step], ahead: int, asked: int) -> None:
+    Args:
+        on: what they are rehearsed on.
+        sends: by step and rank, the message that it sends, or None.
+        comes: by step and rank, the message that it gets, or None.
+        copied: by step, bytes that a rank copies before it sends.
+        ahead, asked: as of `exchange`.
+    """
+
+    def __init__(
+        self, on: Rehearsal, sends: Messages, comes: Messages, copied: Sequence[int], ahead: int, asked: int
+    ) -> None:
         size = len(on.ended)
-        self._on, self._steps, self._ahead, self._asked_ahead = on, steps, ahead, asked
-        self._sources = [_inverse(step.dests) for step in steps]
+        self._on, self._sends, self._comes, self._copied = on, sends, comes, copied
+        self._ahead, self._asked_ahead = ahead, asked
         self._step, self._sent, self._asked = [0] * size, [0] * size, [0] * size
         self._come: list[set[int]] = [set() for _ in range(size)]
         on.taken = self._take
@@ -181,46 +195,48 @@ class _Exchange:
         self._go_on(rank)
 
     def _go_on(self, rank: int) -> None:
-        count = len(self._steps)
+        count = len(self._sends)
         while (now := self._step[rank]) < count:
             for number in range(self._asked[rank], min(count, now + 1 + self._asked_ahead)):
                 self._asked[rank] = number + 1
-                if (source := self._sources[number][rank]) != NOBODY:
-                    self._on.receive(rank, source, self._steps[number].nbytes, number)
+                if (coming := self._comes[number][rank]) is not None:
+                    self._on.receive(coming)
             for number in range(self._sent[rank], min(count, now + 1 + self._ahead)):
                 self._sent[rank] = number + 1
-                self._send(rank, number)
-            if self._sources[now][rank] != NOBODY and now not in self._come[rank]:
+                if (sent := self._sends[number][rank]) is not None:
+                    self._on.copy(rank, self._copied[number])
+                    self._on.send(sent)
+            if self._comes[now][rank] is not None and now not in self._come[rank]:
                 return
             self._step[rank] += 1
 
-    def _send(self, rank: int, number: int) -> None:
-        dests, nbytes, copied = self._steps[number]
-        if dests[rank] != NOBODY:
-            self._on.copy(rank, copied)
-            self._on.send(rank, dests[rank], nbytes, number)
 
-
-def _inverse(dests: Sequence[int]) -> list[int]:
-    sources = [NOBODY] * len(dests)
-    for source, dest in enumerate(dests):
-        if dest != NOBODY:
-            sources[dest] = source
-    return sources
-
-
-def exchange(model: Model, topology: Topology, steps: Sequence[Step], *, ahead: int = 0, asked: int = 0) -> float:
+def exchange(
+    model: Model, topology: Topology, steps: Sequence[Step], *, alike: bool = True, ahead: int = 0, asked: int = 0
+) -> float:
     """Return what steps between all ranks take.
 
     Args:
         model: of the network.
         topology: of the team.
         steps: in their order.
+        alike: whether the ranks of all hosts do the same, so that those of one are enough, who send to themselves
+            what others send to them; where hosts have as many ranks each, side by side.
         ahead: steps whose messages are sent before the one that is waited for.
         asked: steps whose large data is asked for before the one that is waited for.
     """
-    rehearsal = Rehearsal(model, topology)
-    _Exchange(rehearsal, steps, ahead, asked)
+    size, hosts = topology.size, topology.group_of
+    each = len(topology.groups[0])
+    some = each if alike and topology.contiguous and {each} == set(map(len, topology.groups)) else size
+    sends: Messages = [[None] * some for _ in steps]
+    comes: Messages = [[None] * some for _ in steps]
+    for number, step in enumerate(steps):
+        for rank in range(some):
+            if (dest := step.dests[rank]) != NOBODY:
+                sent = Sent(rank, dest % some, step.nbytes, number, hosts[rank] == hosts[dest])
+                sends[number][rank] = comes[number][dest % some] = sent
+    rehearsal = Rehearsal(model, hosts[:some])
+    _Exchange(rehearsal, sends, comes, [step.copied for step in steps], ahead, asked)
     return max(rehearsal.ended)
 
 
@@ -233,20 +249,20 @@ def down(model: Model, topology: Topology, shape: Shape, nbytes: Callable[[int],
         shape: of the tree.
         nbytes: of the message to a subtree of so many ranks.
     """
-    on, nodes = Rehearsal(model, topology), [shape(topology, 0, rank) for rank in range(topology.size)]
+    on, nodes = Rehearsal(model, topology.group_of), [shape(topology, 0, rank) for rank in range(topology.size)]
     sizes = [nbytes(node.high - node.low) for node in nodes]
 
     def get_ready(rank: int) -> None:
         for child in nodes[rank].children:
             if sizes[child.rank] > model.eager_bytes:
-                on.send(rank, child.rank, 0, HEAD)
+                on.send(on.between(rank, child.rank, 0, HEAD))
         if (parent := nodes[rank].parent) is not None:
-            on.receive(rank, parent, sizes[rank], 0)
+            on.receive(on.between(parent, rank, sizes[rank], 0))
 
     def pass_on(rank: int) -> None:
         on.copy(rank, nbytes(1))
         for child in nodes[rank].children:
-            on.send(rank, child.rank, sizes[child.rank], 0)
+            on.send(on.between(rank, child.rank, sizes[child.rank], 0))
 
     def take(rank: int, tag: int) -> None:
         if tag == HEAD or (tag == 0 and sizes[rank] <= model.eager_bytes):
@@ -264,7 +280,7 @@ def down(model: Model, topology: Topology, shape: Shape, nbytes: Callable[[int],
 
 def up(model: Model, topology: Topology, shape: Shape, nbytes: Callable[[int], int]) -> float:
     """Return what messages up a tree take until the root has them all; see `down`."""
-    on, nodes = Rehearsal(model, topology), [shape(topology, 0, rank) for rank in range(topology.size)]
+    on, nodes = Rehearsal(model, topology.group_of), [shape(topology, 0, rank) for rank in range(topology.size)]
     left = [len(node.children) for node in nodes]
 
     def pass_on(rank: int) -> None:
@@ -272,7 +288,7 @@ def up(model: Model, topology: Topology, shape: Shape, nbytes: Callable[[int], i
         if node.children:
             on.copy(rank, nbytes(1))
         if node.parent is not None:
-            on.send(rank, node.parent, nbytes(node.high - node.low), 0)
+            on.send(on.between(rank, node.parent, nbytes(node.high - node.low), 0))
 
     def take(rank: int, tag: int) -> None:
         if tag == 0:
@@ -284,7 +300,7 @@ def up(model: Model, topology: Topology, shape: Shape, nbytes: Callable[[int], i
     on.greet()
     for rank, node in enumerate(nodes):
         for child in node.children:
-            on.receive(rank, child.rank, nbytes(child.high - child.low), 0)
+            on.receive(on.between(child.rank, rank, nbytes(child.high - child.low), 0))
         if not node.children:
             pass_on(rank)
     on.run()

@@ -114,7 +114,8 @@ def _exchanged(model: Model, topology: Topology, nbytes: int) -> float:
         folds = [rank + 1 if rank < 2 * extra and rank % 2 == 0 else NOBODY for rank in range(size)]
         unfolds = [rank - 1 if rank < 2 * extra and rank % 2 else NOBODY for rank in range(size)]
         steps = [Step(folds, nbytes), *steps, Step(unfolds, nbytes)]
-    return exchange(model, topology, steps)
+    each = len(topology.groups[0])
+    return exchange(model, topology, steps, alike=not extra and not each & (each - 1))
 
 
 def _each(estimate: Callable[[Shape, Model, Topology, int], float], names: Sequence[str]) -> dict[str, Estimate]:
