@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from conduit import Endpoint
-    from extended.collectives.algorithms.estimates import Model
+    from extended.collectives.algorithms.model import Model
     from extended.collectives.engine import CollectiveEngine
     from extended.collectives.plans import Plan
     from extended.collectives.team_calls import TeamCalls

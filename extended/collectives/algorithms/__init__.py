@@ -16,7 +16,7 @@ from extended.collectives import trees
 from extended.collectives.algorithms.algorithm import PIECE, Algorithm
 from extended.collectives.algorithms.blocks import TreeAllGather, TreeGather, TreeScatter
 from extended.collectives.algorithms.broadcasts import EagerBroadcast, TreeBroadcast
-from extended.collectives.algorithms.estimates import Model, best
+from extended.collectives.algorithms.estimates import best
 from extended.collectives.algorithms.exchanges import (
     WINDOW,
     DisseminationAllGather,
@@ -37,6 +37,7 @@ from extended.collectives.signature import name_algorithms
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from extended.collectives.algorithms.model import Model
     from extended.collectives.operators import Operator
     from extended.topology import Topology
 

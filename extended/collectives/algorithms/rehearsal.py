@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from extended.collectives.algorithms.estimates import Model
+    from extended.collectives.algorithms.model import Model
     from extended.collectives.trees import Shape
     from extended.topology import Topology
 

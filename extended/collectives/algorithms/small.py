@@ -12,7 +12,7 @@ from extended.collectives.algorithms.rehearsal import NOBODY, Step, down, exchan
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from extended.collectives.algorithms.estimates import Model
+    from extended.collectives.algorithms.model import Model
     from extended.collectives.trees import Shape
     from extended.topology import Topology
 
