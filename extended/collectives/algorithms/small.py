@@ -125,7 +125,6 @@ def _each(estimate: Callable[[Shape, Model, Topology, int], float], names: Seque
 LEVELS = ("tree", "two_level")
 
 SMALL: Mapping[str, Mapping[str, Estimate]] = {
-    "broadcast": {"eager": partial(_broadcast, trees.flat), **_each(_broadcast, LEVELS)},
     "scatter": _each(_scatter, tuple(SHAPES)),
     "gather": _each(_gather, tuple(SHAPES)),
     "all_gather": {"dissemination": _collected, "ring": _ring, **_each(_up_and_down, LEVELS)},
@@ -134,7 +133,10 @@ SMALL: Mapping[str, Mapping[str, Estimate]] = {
         "dissemination": _sorted,
         "spread": partial(_pairwise, WINDOW - 1),
     },
-    "reduce": _each(_reduce, tuple(SHAPES)),
     "all_reduce": {"dissemination": _exchanged, **_each(_reduced_and_down, LEVELS)},
 }
-"""Estimates by call and algorithm, of data that is sent without being asked for."""
+"""Estimates by call and algorithm, of data that is sent without being asked for.
+
+None of broadcast and reduce, whose ranks leave them at different times: in a loop, as programs call them, the next one
+begins where this one is over, and what takes least alone is not what takes least again and again.
+"""
