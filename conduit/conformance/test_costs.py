@@ -88,6 +88,27 @@ def test_costs_are_what_messages_take(case: Case, where: str) -> None:
 @pytest.mark.rule("R88")
 @pytest.mark.once
 @pytest.mark.parametrize("where", ["off_host", "on_host"])
+def test_a_poll_takes_what_costs_say(case: Case, where: str) -> None:
+    """One that finds nothing; a network that says nothing of it says 0."""
+    said, together = _said(case, where)
+    if not said.poll:
+        pytest.skip("the network does not say what a poll takes")
+    took = case.with_ranks(2).run(_polled, ranks_per_host=together).values[0]
+    _near(said.poll, took, f"a poll that finds nothing ({where}.poll)")
+
+
+async def _polled(ep: Endpoint) -> float:
+    """Give the time of a poll that finds nothing, seconds."""
+    await ep.attach()
+    begun = ep.now
+    for _ in range(TRIPS):
+        await ep.poll()
+    return (ep.now - begun) / TRIPS
+
+
+@pytest.mark.rule("R88")
+@pytest.mark.once
+@pytest.mark.parametrize("where", ["off_host", "on_host"])
 def test_automatic_replies_take_what_costs_say(case: Case, where: str) -> None:
     """By how much longer half of a round trip takes of requests both ways, which no handler replies to."""
     said, together = _said(case, where)

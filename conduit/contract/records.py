@@ -80,6 +80,8 @@ class MessageCosts:
         medium_receive_byte: of `medium_byte`, what keeps the receiver from taking the next; None where it is all of it.
         answered: whether a request whose handler makes no reply is answered by a short message; else by what takes
             neither CPU any time.
+        poll: a poll that finds nothing, which each request begins with.
+        interrupt: what takes the receiver's CPU besides when a message comes while it does something else.
     """
 
     start: float
@@ -93,12 +95,19 @@ class MessageCosts:
     medium_send_byte: float | None = None
     medium_receive_byte: float | None = None
     answered: bool = True
+    poll: float = 0.0
+    interrupt: float = 0.0
 
     def __attrs_post_init__(self) -> None:
-        times = (self.start, self.send, self.receive, self.medium_byte, self.long_start, self.long_byte)
+        times = (
+            self.start, self.send, self.receive, self.medium_byte, self.long_start, self.long_byte, self.poll,
+            self.interrupt,
+        )  # fmt: skip
         # All at once, since nearly all are sound; a NaN makes the sum one.
         if not {float}.issuperset(map(type, times)) or not (min(times) >= 0 and sum(times) < inf):
-            for name in ("start", "send", "receive", "medium_byte", "long_start", "long_byte"):
+            for name in (
+                "start", "send", "receive", "medium_byte", "long_start", "long_byte", "poll", "interrupt",
+            ):  # fmt: skip
                 _seconds(self, getattr(attrs.fields(MessageCosts), name), getattr(self, name))
         if self.flight_bytes is not None:
             _bytes(self, attrs.fields(MessageCosts).flight_bytes, self.flight_bytes)

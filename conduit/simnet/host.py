@@ -84,6 +84,7 @@ class HostModel:
             medium_byte=copy,
             long_start=start + seconds(self.copy_call_ps),
             long_byte=copy,
+            poll=seconds(self.poll_ps + look_ps),
         )
 
     def work_ticks(self, flops: int, threads: int, copied: int) -> int:

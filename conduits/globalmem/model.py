@@ -67,6 +67,7 @@ class Timing:
             medium_byte=1 / near,
             long_start=seconds(start + self.pace.ticks(1_000_000)) - 1_000_000 / far,
             long_byte=1 / far,
+            poll=seconds(queues.poll),
             answered=False,  # an automatic reply is a word at the requester
         )
 

@@ -144,7 +144,13 @@ class Loggp(SimulatedConduit):
         latency = options.time("L") / 1e12 * (1.5 if options.order == "weak" else 1)
         start = send + latency + receive + 2 * options.poll
         off_host = MessageCosts(
-            start=start, send=send, receive=receive, medium_byte=per_byte, long_start=start, long_byte=per_byte
+            start=start,
+            send=send,
+            receive=receive,
+            medium_byte=per_byte,
+            long_start=start,
+            long_byte=per_byte,
+            poll=options.poll,
         )
         on_host = HOST.message_costs(ps(options.poll))
         return Costs(off_host=off_host, on_host=on_host, copy_byte=1 / HOST.copy_bytes_per_s)

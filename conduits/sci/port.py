@@ -180,6 +180,7 @@ class Sci(SimulatedConduit):
             medium_byte=1 / c.bytes_per_s(c.PIO_RATE) + (copy if options.transactions == 1 else 0),
             long_start=seconds(start + c.ps(c.DMA_SETUP)),
             long_byte=1 / c.bytes_per_s(c.DMA_RATE),
+            poll=seconds(c.ps(c.POLL_MISS)),
         )
         return Costs(off_host=off_host, on_host=on_host, copy_byte=copy)
 

@@ -145,6 +145,7 @@ class StartX(SimulatedConduit):
             long_byte=1 / c.bytes_per_s(c.RDMA_RATE),
             medium_send_byte=seconds(full.send) / wire.MORE_BYTES,
             medium_receive_byte=seconds(full.receive) / wire.MORE_BYTES,
+            poll=seconds(look),
         )
         return Costs(off_host=off_host, on_host=host.message_costs(look), copy_byte=copy)
 

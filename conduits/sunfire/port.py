@@ -113,6 +113,7 @@ class Sunfire(SimulatedConduit):
             long_byte=seconds(line) / c.whole(c.LINE),
             medium_send_byte=seconds(line) / wire.DATA,
             medium_receive_byte=seconds(line + reclaim) / wire.DATA + copy,
+            poll=seconds(miss),
         )
         return Costs(off_host=off_host, on_host=host.message_costs(miss), copy_byte=copy)
 

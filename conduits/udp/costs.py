@@ -88,4 +88,8 @@ def off_host(options: CostOptions) -> MessageCosts | None:
         flight_bytes=options.window * PART,
         # What waits for others before it, and for its acknowledgement, longer than `rto` is sent again.
         crowd_bytes=(ps(options.rto) - full.whole - bare.whole) // pace * PART,
+        poll=seconds(_POLL),
+        interrupt=seconds(c.ps(c.INTERRUPT)),
+        medium_send_byte=1 / host.copy_bytes_per_s,
+        medium_receive_byte=1 / host.copy_bytes_per_s,
     )

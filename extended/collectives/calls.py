@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from conduit import Endpoint
-    from extended.collectives.algorithms.estimates import Model
+    from extended.collectives.algorithms.model import Model
     from extended.collectives.engine import CollectiveEngine
     from extended.collectives.plans import Plan
     from extended.collectives.team_calls import TeamCalls
@@ -385,7 +385,7 @@ class Collectives:
         Args:
             array: one row for each rank; of the same shape and dtype on every rank.
             out: where the result goes, which may be `array`; by default a new array.
-            algorithm: one of "pairwise", "dissemination"; by default chosen.
+            algorithm: one of "pairwise", "dissemination", "spread"; by default chosen.
             called: of a front end: what its user has called, as "pe.fcollect", which reports are to name.
 
         Returns:

@@ -13,7 +13,7 @@ import trio
 import conduit
 from extended.collectives import signature as signatures
 from extended.collectives.algorithms import TABLE
-from extended.collectives.algorithms.estimates import model_of
+from extended.collectives.algorithms.model import model_of
 from extended.collectives.arrivals import Arrivals
 from extended.collectives.call import CollectiveCall, Work
 from extended.collectives.send_queue import SendQueue

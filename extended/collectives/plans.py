@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from extended.collectives.algorithms.estimates import Model
+    from extended.collectives.algorithms.model import Model
     from extended.topology import Topology
 
     Array = npt.NDArray[Any]

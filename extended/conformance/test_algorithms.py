@@ -16,7 +16,7 @@ from extended.conformance.programs import attached
 BROADCAST = ("eager", "flat", "tree", "two_level", "pipelined", "binomial")
 BLOCKS = ("flat", "tree", "two_level", "binomial")
 ALL_GATHER = ("dissemination", "ring", "tree", "two_level")
-ALL_TO_ALL = ("pairwise", "dissemination")
+ALL_TO_ALL = ("pairwise", "dissemination", "spread")
 REDUCE = ("flat", "tree", "two_level", "pipelined")
 ALL_REDUCE = ("dissemination", "tree", "two_level", "pipelined")
 SCAN = ("dissemination", "pipelined")

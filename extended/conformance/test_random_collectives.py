@@ -19,7 +19,7 @@ ALGORITHMS = {
     "scatter": ("flat", "tree", "two_level"),
     "gather": ("flat", "tree", "two_level"),
     "all_gather": ("dissemination", "ring", "tree", "two_level"),
-    "all_to_all": ("pairwise", "dissemination"),
+    "all_to_all": ("pairwise", "dissemination", "spread"),
     "reduce": ("flat", "tree", "pipelined"),
     "all_reduce": ("dissemination", "tree", "pipelined"),
     "scan": ("dissemination", "pipelined"),

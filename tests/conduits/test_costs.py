@@ -37,6 +37,8 @@ async def measured(ep, most):
         "medium_byte": (medium.trip - some.trip) / (most - MEDIUM),
         "long_start": large[1] - LARGE * per_byte - none.trip / 2,
         "long_byte": per_byte,
+        # Where all ranks are on one host there are fewer places to look at.
+        **({} if ep.hosts[0] == ep.hosts[1] else {"poll": probe.poll}),
     }
 
 

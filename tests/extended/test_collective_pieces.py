@@ -225,7 +225,8 @@ def test_what_is_chosen_can_do_the_call(call, hosts, nbytes, op):
 @pytest.mark.parametrize("ranks", [4, 8, 64])
 def test_all_reduce_of_much_is_no_chain_where_the_network_does_not_say_what_messages_cost(ranks):
     operator = Operator("all_reduce", "sum", np.dtype("u1"), (1 << 20,))
-    known = object()  # of a network, which says something: no more is looked at here
+    # Of a network that says something: no more is looked at here.
+    known = type("Known", (), {"eager_bytes": 4096})()
     for hosts in ((0,) * ranks, tuple(range(ranks))):
         assert pick("all_reduce", Topology(hosts), 1 << 20, operator) == "dissemination"
         assert pick("all_reduce", Topology(hosts), 1 << 20, operator, known) == "pipelined"

@@ -8,13 +8,14 @@ from conduit.contract import Costs, MessageCosts
 from conduits.loggp import Loggp
 
 SOUND = {"start": 3e-6, "send": 1e-6, "receive": 1e-6, "medium_byte": 1e-9, "long_start": 3e-6, "long_byte": 1e-9}
+EXTRA = ("poll", "interrupt")
 
 
 async def main(ep):
     await ep.attach()
 
 
-@pytest.mark.parametrize("name", SOUND)
+@pytest.mark.parametrize("name", [*SOUND, *EXTRA])
 @pytest.mark.parametrize("wrong", [-1e-9, float("nan"), float("inf"), "1us", None, 1j])
 def test_a_cost_that_is_no_time(name, wrong):
     """Layers choose by these: a wrong sign would choose for them, and nothing would fail."""
@@ -25,7 +26,7 @@ def test_a_cost_that_is_no_time(name, wrong):
     )
 
 
-@pytest.mark.parametrize("name", SOUND)
+@pytest.mark.parametrize("name", [*SOUND, *EXTRA])
 @pytest.mark.parametrize("right", [0, 0.0, 1, np.float64(1e-6)])
 def test_a_cost_that_is_a_time(name, right):
     assert getattr(MessageCosts(**SOUND | {name: right}), name) == right

@@ -60,4 +60,5 @@ def message_costs(software: Software, layer: LayerCosts, times: PairTimes, copy_
         medium_byte=copy_byte + times.medium_byte,
         long_start=seconds(start + 2 * software.call_ps + times.answer + look + times.large),
         long_byte=times.large_byte,
+        poll=seconds(look),
     )

@@ -16,8 +16,9 @@ from extended.collectives import trees
 from extended.collectives.algorithms.algorithm import PIECE, Algorithm
 from extended.collectives.algorithms.blocks import TreeAllGather, TreeGather, TreeScatter
 from extended.collectives.algorithms.broadcasts import EagerBroadcast, TreeBroadcast
-from extended.collectives.algorithms.estimates import ESTIMATES, Model, best
+from extended.collectives.algorithms.estimates import best
 from extended.collectives.algorithms.exchanges import (
+    WINDOW,
     DisseminationAllGather,
     DisseminationAllToAll,
     PairwiseAllToAll,
@@ -36,6 +37,7 @@ from extended.collectives.signature import name_algorithms
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from extended.collectives.algorithms.model import Model
     from extended.collectives.operators import Operator
     from extended.topology import Topology
 
@@ -80,7 +82,9 @@ TABLE: Mapping[str, Mapping[str, Algorithm]] = {
             TreeAllGather("two_level", trees.two_level),
         ]
     ),
-    "all_to_all": _table([PairwiseAllToAll(), DisseminationAllToAll()]),
+    "all_to_all": _table(
+        [PairwiseAllToAll("pairwise", 0), DisseminationAllToAll(), PairwiseAllToAll("spread", WINDOW - 1)]
+    ),
     "reduce": _table(
         [*(TreeReduce(name, shape) for name, shape in IN_ORDER.items()), TreeReduce("pipelined", trees.arms)]
     ),
@@ -108,8 +112,8 @@ def pick(call: str, topology: Topology, nbytes: int, operator: Operator | None, 
         operator: of a reduction.
         model: of the network; None where it says nothing.
     """
-    if model is not None and call in ESTIMATES:
-        return best(call, model, topology, nbytes)
+    if model is not None and (chosen := best(call, model, topology, nbytes)) is not None:
+        return chosen
     streams = _streams(topology.size, nbytes)
     if call == "broadcast":
         if streams:

@@ -90,9 +90,16 @@ class RingAllGather(Algorithm):
 
 
 class PairwiseAllToAll(Algorithm):
-    """In step s rank r sends to rank r + s what is for it: n - 1 messages, no block travels twice."""
+    """In step s rank r sends to rank r + s what is for it: n - 1 messages, no block travels twice.
 
-    name = "pairwise"
+    Args:
+        name: of the algorithm.
+        ahead: steps more that are sent before the one that is waited for.
+    """
+
+    def __init__(self, name: str, ahead: int) -> None:
+        self.name = name  # type: ignore[misc]  # one class, several algorithms
+        self._ahead = ahead
 
     def greets(self, call: CollectiveCall) -> int | None:
         """The first step goes to the next rank."""
@@ -109,11 +116,11 @@ class PairwiseAllToAll(Algorithm):
             source = (rank - step) % size
             return call.receive(source, made[source])
 
-        coming = _Window(size, ask)
+        coming, dests = _Window(size, ask), ((rank + step) % size for step in range(1, size))
         call.copy(made[rank], given[rank])
         for step in range(1, size):
-            dest = (rank + step) % size
-            call.send(dest, given[dest])
+            for dest in islice(dests, 1 if step > 1 else 1 + self._ahead):
+                call.send(dest, given[dest])
             yield coming.next()
             coming.refill()
 
