@@ -25,8 +25,8 @@ from conduit.benchmarks.report import ConduitResults, Rate, print_runs, runs_as_
 from conduit.benchmarks.views import SizeMark, View, drawn_sections, message_marks
 from conduit.contract import Limits, RankKind
 from conduit.launch import interrupts, output, processes
+from conduit.launch.interrupts import INTERRUPTED
 from conduit.launch.pace import warn_of_units
-from conduit.launch.process import INTERRUPTED
 from conduit.launch.registry import Spec, parse_spec
 from conduit.launch.tracing import tracing
 from conduit.options import render

@@ -56,13 +56,13 @@ from conduit.launch.endings import ended
 from conduit.launch.errors import exit_status
 from conduit.launch.fitting import check_fits
 from conduit.launch.formatting import formatted
-from conduit.launch.process import ended_by
 from conduit.launch.registry import CONDUITS, FRONT_ENDS, Spec, installed, parse_spec
 from conduit.launch.reports import Report, full
 from conduit.launch.seeds import shared_seeds
 from conduit.launch.tracebacks import whole
 from conduit.launch.tracing import tracing
 from conduit.launch.warned import warned
+from conduit.launch.watches import ended_by
 from conduit.options import describe, read_float
 from conduit.words import closest, like, text_of
 

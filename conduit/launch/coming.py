@@ -23,9 +23,9 @@ import attrs
 
 from conduit.core import written
 from conduit.launch import output, terminal
+from conduit.launch.folders import is_of_project
 from conduit.launch.launchers import StartedTogether, started_together
-from conduit.launch.reports.folders import is_of_project
-from conduit.launch.reports.words import named
+from conduit.launch.phrases import named
 from conduit.launch.tracebacks import program_frame
 
 PATIENCE_S = 10.0

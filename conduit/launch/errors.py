@@ -12,11 +12,11 @@ from conduit.core.calls import held_unawaited, kept_anywhere
 from conduit.core.steps import steps_of
 from conduit.core.written import at, place
 from conduit.errors import ConduitError, HandlerError
+from conduit.launch.folders import is_library, is_own
 from conduit.launch.hints import handed_on, hint
 from conduit.launch.life import Rank, exit_in
 from conduit.launch.predicates import waits_in_predicate
 from conduit.launch.raised import Told, afterwards, leaves, of_others, told_of
-from conduit.launch.reports.folders import is_library, is_own
 from conduit.launch.tasks import error_line
 from conduit.launch.unawaited import held_own
 from conduit.launch.warned import warned

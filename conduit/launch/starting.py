@@ -17,24 +17,20 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from contextvars import ContextVar
 from functools import partial
-from itertools import pairwise
 from typing import IO
 
 import attrs
 
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
 from conduit.launch import interrupts, output, stall, terminal
+from conduit.launch.call_words import WRONG_CALL
 from conduit.launch.errors import warnings_of
 from conduit.launch.exit_ways import status
 from conduit.launch.output import FinalError
+from conduit.launch.phrases import named
 from conduit.launch.raised import of_others
-from conduit.launch.reports.words import named
 from conduit.launch.tied import tied
-
-WORDS: ContextVar[tuple[str, ...]] = ContextVar("conduit.words", default=())
-"""The words after `conduit` of the command that runs, for who has to start it once more as processes."""
 
 TURN_S = 0.2
 """Between two looks at processes that have not found the others."""
@@ -51,20 +47,12 @@ START_S = 30.0
 
 _HEAD = re.compile(rb"\x1e(-?\d+) (\w+) (\d+)\x1f")
 _LONGEST_HEAD = 64
-WRONG_CALL = 2
-"""The exit status of a command that was called wrongly."""
 _EXIT = SystemExit.__name__
 _OF_WRONG_CALLS = frozenset(each.__name__ for each in (BadRequest, UnknownConduit))
 _CRASHES = (signal.SIGSEGV, signal.SIGFPE, signal.SIGABRT, signal.SIGBUS, signal.SIGILL)
 """After which Python's own fault handler says where that was."""
 _BY_FORCE = (signal.SIGKILL, signal.SIGTERM)
 """By which a launcher ends the other processes."""
-
-
-def conduits_given(words: Sequence[str]) -> list[str]:
-    """Return the specs that `--conduit` gives in the words of a call, those behind `=` first."""
-    joined = [each.removeprefix("--conduit=") for each in words if each.startswith("--conduit=")]
-    return joined + [after for each, after in pairwise(words) if each == "--conduit"]
 
 
 @attrs.define

@@ -15,9 +15,9 @@ from conduit.core.started import started_at
 from conduit.core.written import at
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch import output, terminal
+from conduit.launch.folders import is_own
 from conduit.launch.observing import observed
 from conduit.launch.registry import Spec
-from conduit.launch.reports.folders import is_own
 from conduit.launch.tasks import program_place
 from conduit.launch.terminal import tell_written
 from conduit.launch.vocabularies import of_layers
