@@ -53,7 +53,7 @@ from conduit.errors import (
 from conduit.launch import interrupts, mpi4py_world, output, processes, standard_input, terminal, unawaited, uncalled
 from conduit.launch.complaints import complain, complain_of
 from conduit.launch.endings import ended
-from conduit.launch.errors import exit_status
+from conduit.launch.exits import exit_status
 from conduit.launch.fitting import check_fits
 from conduit.launch.formatting import formatted
 from conduit.launch.registry import CONDUITS, FRONT_ENDS, Spec, installed, parse_spec

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from conduit.launch import output, terminal
-from conduit.launch.errors import exit_status, in_words
+from conduit.launch.exits import exit_status, in_words
 from conduit.launch.raised import told_of
 from conduit.launch.watches import after_error, ended_by
 

@@ -16,7 +16,7 @@ import attrs
 from conduit.contract import JobSetup, Processes
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch import coming, output, reports, stall, terminal
-from conduit.launch.errors import exit_status
+from conduit.launch.exits import exit_status
 from conduit.launch.failing import failure_of
 from conduit.launch.interrupts import INTERRUPTED, ending_at_once, hear_no_more
 from conduit.launch.job import TaskJob
