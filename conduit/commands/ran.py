@@ -9,8 +9,8 @@ import attrs
 from rich.console import Console
 from rich.table import Table
 
-from conduit.benchmarks.console import make_console, print_table, widths
-from conduit.benchmarks.files import package_version
+from conduit.commandline.console import make_console, print_table, widths
+from conduit.commandline.files import package_version
 from conduit.commands.tables import grid, print_specs
 from conduit.errors import ConduitError
 from conduit.launch import terminal

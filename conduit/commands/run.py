@@ -9,14 +9,14 @@ from contextlib import contextmanager, nullcontext, redirect_stdout
 from functools import partial
 from inspect import signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import attrs
 from cyclopts import Parameter, Token
 
 import conduit
-from conduit.benchmarks.console import make_console
-from conduit.benchmarks.files import (
+from conduit.commandline.console import make_console
+from conduit.commandline.files import (
     STANDARD_OUTPUT,
     File,
     Folder,
@@ -29,15 +29,14 @@ from conduit.benchmarks.files import (
     package_version,
     write_file,
 )
-from conduit.benchmarks.integers import Integer, RankCount, Size
-from conduit.benchmarks.names import ConduitNames, Value
-from conduit.benchmarks.options import at_least
+from conduit.commandline.integers import Integer, RankCount, Size, at_least
+from conduit.commandline.names import ConduitNames, Value
 from conduit.commands.failure import failure
 from conduit.commands.failures import Failures, KeptReport, ProgramFailed
 from conduit.commands.program import NotAProgram, ProgramFile
 from conduit.commands.progress import shown
 from conduit.commands.ran import Ran, per_host, print_end, print_times
-from conduit.commands.reported import Reported, report_files
+from conduit.commands.unreported import Unreported
 from conduit.contract import RankKind
 from conduit.core.calls import quiet_python
 from conduit.errors import (
@@ -57,14 +56,16 @@ from conduit.launch.exits import exit_status
 from conduit.launch.fitting import check_fits
 from conduit.launch.formatting import formatted
 from conduit.launch.registry import CONDUITS, FRONT_ENDS, Spec, installed, parse_spec
-from conduit.launch.reports import Report, full
 from conduit.launch.seeds import shared_seeds
 from conduit.launch.tracebacks import whole
-from conduit.launch.tracing import tracing
+from conduit.launch.traced import tracing
 from conduit.launch.warned import warned
 from conduit.launch.watches import ended_by
 from conduit.options import describe, read_float
 from conduit.words import closest, like, text_of
+
+if TYPE_CHECKING:
+    from conduit.commands.reported import Reported
 
 DEFAULT = "sci"
 _PART = "CONDUIT_PART"
@@ -146,8 +147,7 @@ def run(
     _check_front_end(runner, specs)
     check_trace(trace, specs)
     check_apart(files, program)
-    check_beside(files, "report", report, report_files(report, specs))
-    reported = Reported(report, specs, file.path)
+    reported = _reported(report, files, specs, file)
     part = os.environ.pop(_PART, "")
     if os.environ.pop(_REPORTED, ""):
         full_report = None
@@ -184,6 +184,18 @@ def run(
                 stall_limit=stall_limit,
             )  # fmt: skip
     return _Series(asked, reported).run(trace)
+
+
+def _reported(
+    folder: Path | None, files: Mapping[str, Path | None], specs: Sequence[Spec], file: ProgramFile
+) -> "Reported | Unreported":
+    """Return what writes the reports of `--report`, once it is checked that it can."""
+    if folder is None:
+        return Unreported()
+    from conduit.commands.reported import Reported, report_files  # with all that reports are made of
+
+    check_beside(files, "report", folder, report_files(folder, specs))
+    return Reported(folder, specs, file.path)
 
 
 @attrs.frozen(kw_only=True)
@@ -223,7 +235,7 @@ class _Series:
         reported: writes the reports of `--report`.
     """
 
-    def __init__(self, asked: _Asked, reported: Reported) -> None:
+    def __init__(self, asked: _Asked, reported: "Reported | Unreported") -> None:
         self._asked = asked
         self._reported = reported
         self._several = len(asked.specs) > 1 and not asked.part
@@ -647,14 +659,24 @@ def _report_in(path: Path | None) -> Iterator[None]:
         if older and output.is_first():
             terminal.tell(f"{path} is left from before: this job came to its end, and has no report")
     except BaseException as exc:
-        report = getattr(exc, "report", None)
-        if path is not None and isinstance(report, Report):
-            text = report.to_json() if path.suffix == ".json" else full(report)
+        if path is not None and (text := _full_report(exc, as_json=path.suffix == ".json")):
             try:
                 write_file("full-report", path, f"{text}\n")
             except ConduitError as error:
                 terminal.tell(str(error))
         raise
+
+
+def _full_report(error: BaseException, *, as_json: bool) -> str:
+    """Return the whole report that an error has, "" where it has none."""
+    report = getattr(error, "report", None)
+    if report is None:
+        return ""
+    from conduit.launch.reports import Report, full  # as the job has imported it that has made a report
+
+    if not isinstance(report, Report):
+        return ""
+    return report.to_json() if as_json else full(report)
 
 
 def _warnings(result: Any) -> Any:

@@ -17,7 +17,7 @@ from cyclopts import (
     UnusedCliTokensError,
 )
 
-from conduit.benchmarks.names import Value
+from conduit.commandline.names import Value
 from conduit.launch.call_words import conduits_given
 from conduit.launch.registry import CONDUITS, available, installed
 from conduit.words import in_spec, like

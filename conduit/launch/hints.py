@@ -30,11 +30,11 @@ from conduit.launch.misused_arguments import (
     swapped,
 )
 from conduit.launch.misused_arrays import beyond_part, into_bytes, of_elements, of_freed, of_memory
+from conduit.launch.own_variables import enclosing
 from conduit.launch.polls import polls_of
 from conduit.launch.predicates import many_truths
 from conduit.launch.program_node import ProgramNode, program_node
 from conduit.launch.public import is_ours, public_modules
-from conduit.launch.reports.own_variables import enclosing
 from conduit.launch.timeouts import too_slow
 from conduit.launch.until_complete import completed
 from conduit.launch.wrong_names import of_attribute, of_bare_name, of_import, of_no_module

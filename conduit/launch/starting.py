@@ -18,12 +18,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import attrs
 
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
-from conduit.launch import interrupts, output, stall, terminal
+from conduit.launch import interrupts, output, terminal
 from conduit.launch.call_words import WRONG_CALL
 from conduit.launch.errors import warnings_of
 from conduit.launch.exit_ways import status
@@ -31,6 +31,9 @@ from conduit.launch.output import FinalError
 from conduit.launch.phrases import named
 from conduit.launch.raised import of_others
 from conduit.launch.tied import tied
+
+if TYPE_CHECKING:
+    from conduit.launch.stall import RankState
 
 TURN_S = 0.2
 """Between two looks at processes that have not found the others."""
@@ -203,7 +206,7 @@ class _Launcher:
         self._give_up = math.inf  # when the job is ended because one of them has not come, or is gone
         self._lost = ""  # what is said then
         self._files: set[str] = set()  # in shared memory, of processes that have not found the others yet
-        self._states: dict[int, stall.RankState] = {}  # of ranks that were interrupted
+        self._states: dict[int, RankState] = {}  # of ranks that were interrupted
         self._kept = b""  # printed since a process has ended, perhaps by the launcher
         self._ways: dict[int, int] = {}  # by rank: how its process has ended, where that is known
         try:
@@ -256,6 +259,8 @@ class _Launcher:
         self._show_good()
         self._tell_others()
         if not (self._outcome.results or all(state.ours for state in self._states.values())):
+            from conduit.launch import stall  # as the states have it already, which came from ranks
+
             terminal.tell(stall.interrupted(self._states, self._count))
             self._outcome.shown = True
 

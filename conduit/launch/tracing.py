@@ -32,18 +32,9 @@ def timeline_of(spec: Spec, setup: JobSetup) -> Timeline:
 
 
 @contextmanager
-def tracing(path: Path | None) -> Iterator[None]:
-    """Write a trace of all jobs that start inside to one file, each as soon as it is over.
-
-    Args:
-        path: the file; None: there is to be none.
-
-    Raises:
-        ConduitError: it cannot be written.
-    """
-    if path is None:
-        yield
-    elif output.is_framed():
+def written_to(path: Path) -> Iterator[None]:
+    """Write a trace of all jobs that start inside to a file, as `conduit.launch.traced.tracing` says."""
+    if output.is_framed():
         with observed(HandedOver):
             yield
     else:
