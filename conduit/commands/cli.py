@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, CycloptsError, Parameter
 
-from conduit.commands.help_texts import RunningText
+from conduit.commands.help_shown import ShownHelp
 from conduit.commands.sizes_as_written import in_units
 from conduit.commands.wrong_call import explain, in_options
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
@@ -130,7 +130,7 @@ def app(name: str, kind: type[App] = App) -> App:
         name="conduit",
         help=_ABOUT,
         help_format="plaintext",
-        help_formatter=RunningText(),
+        help_formatter=ShownHelp(),
         version=lambda: version(DISTRIBUTION),
         suppress_keyboard_interrupt=False,
     )

@@ -5,8 +5,9 @@ import pickle
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from functools import partial
+from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +16,6 @@ import attrs
 from cyclopts import Parameter, Token
 
 import conduit
-from conduit.commandline.console import make_console
 from conduit.commandline.files import (
     STANDARD_OUTPUT,
     File,
@@ -35,7 +35,7 @@ from conduit.commands.failure import failure
 from conduit.commands.failures import Failures, KeptReport, ProgramFailed
 from conduit.commands.program import NotAProgram, ProgramFile
 from conduit.commands.progress import shown
-from conduit.commands.ran import Ran, per_host, print_end, print_times
+from conduit.commands.ran import Ran, per_host, print_end
 from conduit.commands.unreported import Unreported
 from conduit.contract import RankKind
 from conduit.core.calls import quiet_python
@@ -55,6 +55,7 @@ from conduit.launch.endings import ended
 from conduit.launch.exits import exit_status
 from conduit.launch.fitting import check_fits
 from conduit.launch.formatting import formatted
+from conduit.launch.kinds import kind_of_job
 from conduit.launch.registry import CONDUITS, FRONT_ENDS, Spec, installed, parse_spec
 from conduit.launch.seeds import shared_seeds
 from conduit.launch.tracebacks import whole
@@ -183,7 +184,18 @@ def run(
                 spec, ranks=ranks, ranks_per_host=ranks_per_host, segment=segment, time_limit=time_limit,
                 stall_limit=stall_limit,
             )  # fmt: skip
+    _import_what_follows(specs, tables=not part and (stats or len(specs) > 1))
     return _Series(asked, reported).run(trace)
+
+
+def _import_what_follows(specs: Sequence[Spec], *, tables: bool) -> None:
+    """Import what is needed from the program's start on: beside it may be a file named as a part of that."""
+    for spec in specs:
+        if not processes.wanted(spec):
+            with suppress(BadRequest):  # raised again when the job is to begin
+                kind_of_job(spec)
+    if tables:
+        import_module("conduit.commands.ran_tables")
 
 
 def _reported(
@@ -319,7 +331,9 @@ class _Series:
         json = self._asked.json
         try:
             if self._several and self._runs:
-                print_times(self._runs, make_console(stderr=json == STANDARD_OUTPUT))
+                from conduit.commands.ran_tables import print_times  # imported before the first of them
+
+                print_times(self._runs, stderr=json == STANDARD_OUTPUT)
             self._reported.tell_where()
         finally:  # even if nobody reads what is printed
             if json is not None and self._found:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from conduit.contract import RankKind
@@ -88,9 +88,7 @@ def start(
         BrokenPipeError: so they were.
         BadRequest: no such number can be started, this machine has no launcher, or a file hides this package from them.
     """
-    # Here, for no other job needs them: what joins recordings, and what sees processes to their end.
-    from conduit.launch import starting
-    from conduit.launch.crossing import hear
+    from conduit.launch import starting  # which sees processes to their end, as no other job needs
 
     if file := hider(os.getcwd()):
         raise BadRequest(
@@ -100,6 +98,14 @@ def start(
     count = DEFAULT_RANKS if ranks is None else arguments.amount("run", "ranks", ranks, 1, MOST_RANKS)
     command, defaults = spec.cls.start_command(spec.options, count, ["-m", "conduit", *WORDS.get()])
     return starting.start(
-        count, command, defaults, environment or {}, hear, progress, words, ends_unread=ends_unread,
+        count, command, defaults, environment or {}, _hear, progress, words, ends_unread=ends_unread,
         tells_end=spec.cls.tells_end,
     )  # fmt: skip
+
+
+def _hear(recorded: Sequence[bytes]) -> None:
+    """Let who listens here hear of what processes have recorded, if they have."""
+    if recorded:
+        from conduit.launch.crossing import hear  # with all that recordings are made of, as who listens has it already
+
+        hear(recorded)
