@@ -65,7 +65,7 @@ def print_end(ran: Ran, *, stats: bool) -> None:
     for warning in ran.warnings:
         terminal.tell(f"warning from {warning['of']}: {warning['text']}")
     if stats:
-        from conduit.commands.ran_tables import print_statistics  # with rich, for tables alone
+        from conduit.commands.counted import print_statistics  # with rich, for tables alone
 
         print_statistics(ran.statistics)
     digest = "none" if ran.digest is None else ran.digest

@@ -184,18 +184,19 @@ def run(
                 spec, ranks=ranks, ranks_per_host=ranks_per_host, segment=segment, time_limit=time_limit,
                 stall_limit=stall_limit,
             )  # fmt: skip
-    _import_what_follows(specs, tables=not part and (stats or len(specs) > 1))
+    tables = {"conduit.commands.counted": stats, "conduit.commands.times": len(specs) > 1}
+    _import_what_follows(specs, [module for module, wanted in tables.items() if wanted and not part])
     return _Series(asked, reported).run(trace)
 
 
-def _import_what_follows(specs: Sequence[Spec], *, tables: bool) -> None:
+def _import_what_follows(specs: Sequence[Spec], tables: Sequence[str]) -> None:
     """Import what is needed from the program's start on: beside it may be a file named as a part of that."""
     for spec in specs:
         if not processes.wanted(spec):
             with suppress(BadRequest):  # raised again when the job is to begin
                 kind_of_job(spec)
-    if tables:
-        import_module("conduit.commands.ran_tables")
+    for module in tables:
+        import_module(module)
 
 
 def _reported(
@@ -331,7 +332,7 @@ class _Series:
         json = self._asked.json
         try:
             if self._several and self._runs:
-                from conduit.commands.ran_tables import print_times  # imported before the first of them
+                from conduit.commands.times import print_times  # imported before the first of them
 
                 print_times(self._runs, stderr=json == STANDARD_OUTPUT)
             self._reported.tell_where()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from conduits.mpi.engine.software import Software
+if TYPE_CHECKING:  # what it is made of is the simulation, which a program of MPI may do without
+    from conduits.mpi.engine.software import Software
 
 ANY_SOURCE = -2
 """As a receive's source: any rank.  MPICH's number, as are the others."""

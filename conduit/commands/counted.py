@@ -1,4 +1,4 @@
-"""Tables of what a program has come to: of its counts, and of its times on several conduits."""
+"""The table of what was counted on every rank."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -6,33 +6,10 @@ from collections.abc import Mapping, Sequence
 from rich.table import Table
 
 from conduit.commandline.console import make_console, print_table, widths
-from conduit.commands.ran import Ran
-from conduit.commands.tables import grid, print_specs
+from conduit.commands.tables import grid
 
 _COLUMNS = 8
 """Of ranks, that a table has at most."""
-
-
-def print_times(runs: Sequence[Ran], *, stderr: bool) -> None:
-    """Print a row for each conduit: its time, and how often that of the first one, if one clock has measured both.
-
-    Args:
-        runs: what the program has come to.
-        stderr: whether it goes to standard error.
-    """
-    first = runs[0]
-    rows = [
-        (
-            each.title,
-            each.ranks,
-            f"{each.seconds * 1e6:.3f}",
-            f"{each.seconds / first.seconds:.3f}" if first.seconds and each.simulated is first.simulated else "",
-            "virtual" if each.simulated else "wall",
-        )
-        for each in runs
-    ]
-    columns = ("conduit", "ranks", "time us", "times the first", "clock")
-    print_specs(make_console(stderr=stderr), columns, rows, right=[1, 2, 3])
 
 
 def print_statistics(statistics: Sequence[Mapping[str, int]]) -> None:
