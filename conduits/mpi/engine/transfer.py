@@ -12,6 +12,8 @@ ANY_SOURCE = -2
 """As a receive's source: any rank.  MPICH's number, as are the others."""
 ANY_TAG = -1
 """As a receive's tag: any."""
+TAG_UB = (1 << 31) - 1
+"""The largest tag."""
 PROC_NULL = -1
 """As a rank: none.  A send to it or a receive from it is over at once."""
 
