@@ -219,7 +219,7 @@ def _prepare(
 
 
 def _timeline(spec: Spec, setup: JobSetup) -> Timeline:
-    from conduit.launch.tracing import timeline_of  # with all that recordings are made of, which most jobs lack
+    from conduit.launch.timelines import timeline_of  # with all that recordings are made of, which most jobs lack
 
     return timeline_of(spec, setup)
 

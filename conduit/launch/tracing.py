@@ -5,30 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 import trio
 
 from conduit.contract import JobSetup
 from conduit.core.observer import CallListener
-from conduit.core.started import started_at
-from conduit.core.written import at
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch import output, terminal
-from conduit.launch.folders import is_own
 from conduit.launch.observing import observed
 from conduit.launch.registry import Spec
-from conduit.launch.tasks import program_place
 from conduit.launch.terminal import tell_written
+from conduit.launch.timelines import place_of
 from conduit.launch.vocabularies import of_layers
 from conduit.seeing.pictures import ShownList
 from conduit.seeing.report import ReportRecording, RunReport, SimulatedReportRecording
-from conduit.seeing.timeline import ChromeTrace, Recording, Timeline
-
-
-def timeline_of(spec: Spec, setup: JobSetup) -> Timeline:
-    """Return an observer that records a job."""
-    return Timeline(spec.text, setup.hosts, _place)
+from conduit.seeing.timeline import ChromeTrace, Recording
 
 
 @contextmanager
@@ -46,8 +37,8 @@ def report_recording(spec: Spec, setup: JobSetup) -> ReportRecording:
     """Return an observer that records a job for its report: all that its kind of network tells."""
     words = of_layers()
     if spec.simulated:
-        return SimulatedReportRecording(spec.text, setup.hosts, _place, _here, words, spec.cls.alignment)
-    return ReportRecording(spec.text, setup.hosts, _place, _here, words)
+        return SimulatedReportRecording(spec.text, setup.hosts, place_of, _here, words, spec.cls.alignment)
+    return ReportRecording(spec.text, setup.hosts, place_of, _here, words)
 
 
 @contextmanager
@@ -151,7 +142,7 @@ class _Written(Recording):
     """A recording that is written when its job is over."""
 
     def __init__(self, file: _TraceFile, spec: Spec, setup: JobSetup) -> None:
-        super().__init__(spec.text, setup.hosts, _place)
+        super().__init__(spec.text, setup.hosts, place_of)
         self._file = file
 
     def ended(self, ticks: Sequence[int], *, failed: bool) -> None:
@@ -162,12 +153,6 @@ class _Written(Recording):
 def _here() -> str:
     """Return the line of the program that is running, "" where none is."""
     try:
-        return _place(trio.lowlevel.current_task())
+        return place_of(trio.lowlevel.current_task())
     except RuntimeError:  # in no task
         return ""
-
-
-def _place(task: Any) -> str:
-    """Return the line of the program at which a task is, "" where it is at none."""
-    where = program_place(task, is_own) or started_at(task)
-    return "" if where is None else f"{at(where[0], where[1])} in {where[2]}"

@@ -17,7 +17,7 @@ SLOW = ("importlib.metadata", "email", "zipfile")
 """What Python has for what is installed, and what that imports."""
 NEVER = (*LOOKED_AT, *SLOW)
 
-JOB = "import conduit\nasync def main(ep):\n    await ep.attach()\nconduit.run(main, conduit='loggp')"
+JOB = "import conduit\nasync def main(ep):\n    await ep.attach()\nconduit.run(main, conduit='loggp'{})"
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,8 @@ JOB = "import conduit\nasync def main(ep):\n    await ep.attach()\nconduit.run(m
         ("import extended.shmem", (*LOOKED_AT[:1], *SLOW, *RUN, *FAILED, *SIMULATED, *REAL, *COMMANDS)),
         ("import extended.windows", (*NEVER, *RUN, *FAILED, *SIMULATED, *REAL, *COMMANDS)),
         ("from conduits.mpi import MPI", (*NEVER, *RUN, *FAILED, *SIMULATED, *REAL, *COMMANDS)),
-        (JOB, (*NEVER, *REAL, *COMMANDS, *RUN[2:], RUN[0])),
+        (JOB.format(""), (*NEVER, *REAL, *COMMANDS, *RUN[2:], RUN[0])),
+        (JOB.format(", trace=True"), ("conduit.seeing.report", *LOOKED_AT[2:], *SLOW, *REAL, *COMMANDS)),
     ],
 )
 def test_a_start_imports_nothing_that_it_does_not_need(program, without):
