@@ -41,8 +41,16 @@ def beside(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("words", [[], ["--stats"], ["--conduit", "udp"], ["--json", "-"], ["--trace", "trace.json"]])
-@pytest.mark.parametrize("program", PROGRAMS)
+WORDS = [["--stats"], ["--conduit", "udp"], ["--json", "-"], ["--trace", "trace.json"]]
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        *((program, []) for program in PROGRAMS),
+        *((program, words) for program in ("returns", "raises") for words in WORDS),
+    ],
+)
 def test_a_program_runs_and_fails_as_elsewhere(beside, tmp_path, program, words):
     line, status, said = PROGRAMS[program]
     path = beside / f"a_program_that_{program.replace(' ', '_')}.py"
