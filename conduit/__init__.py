@@ -33,10 +33,13 @@ from conduit.errors import (
     TimeLimit,
     UnknownConduit,
 )
+from conduit.launch.marks import install as _mark_end
 from conduit.launch.registry import available
 from conduit.launch.result import Result
 from conduit.launch.run import current, run, run_async
 from conduit.launch.tracebacks import trim_tracebacks
+
+_mark_end()
 
 __version__: str
 
@@ -80,8 +83,7 @@ _instead = {
 def __getattr__(name: str) -> str:
     """Return what is looked up only when it is asked for."""
     if name == "__version__":
-        from importlib.metadata import version
-
+        from conduit.launch.distributions import version
         from conduit.launch.registry import DISTRIBUTION
 
         return version(DISTRIBUTION)

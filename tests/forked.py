@@ -24,7 +24,7 @@ from pathlib import Path
 
 import attrs
 
-SUITES = ("pytest", "_pytest.assertion.rewrite", "conduit", "extended", "hypothesis")
+SUITES = ("pytest", "_pytest.assertion.rewrite", "conduit", "conduit.launch.simulated", "extended", "hypothesis")
 """What a run of parts of the conformance suites imports."""
 
 

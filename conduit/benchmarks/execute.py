@@ -15,20 +15,20 @@ from rich.console import Console
 
 import conduit
 from conduit import BadRequest, Endpoint
-from conduit.benchmarks.console import make_console, print_text
-from conduit.benchmarks.files import STANDARD_OUTPUT, check_apart, check_files, check_trace, write_file
 from conduit.benchmarks.options import SIMULATED_RANKS, BenchmarkOptions, Parameters, parameters_for
 from conduit.benchmarks.pairs import on_one_host
 from conduit.benchmarks.progress import Progress
 from conduit.benchmarks.record import Record, RecordList, merge, middle
 from conduit.benchmarks.report import ConduitResults, Rate, print_runs, runs_as_csv, runs_as_json
 from conduit.benchmarks.views import SizeMark, View, drawn_sections, message_marks
+from conduit.commandline.console import make_console, print_text
+from conduit.commandline.files import STANDARD_OUTPUT, check_apart, check_files, check_trace, write_file
 from conduit.contract import Limits, RankKind
 from conduit.launch import interrupts, output, processes
+from conduit.launch.interrupts import INTERRUPTED
 from conduit.launch.pace import warn_of_units
-from conduit.launch.process import INTERRUPTED
 from conduit.launch.registry import Spec, parse_spec
-from conduit.launch.tracing import tracing
+from conduit.launch.traced import tracing
 from conduit.options import render
 from conduit.words import many
 

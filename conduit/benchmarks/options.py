@@ -7,9 +7,9 @@ from cyclopts import Parameter
 
 from conduit import BadRequest
 from conduit.benchmarks.columns import Columns
-from conduit.benchmarks.files import File, Trace
-from conduit.benchmarks.integers import Integer, RankCount, Size
-from conduit.benchmarks.names import ConduitNames
+from conduit.commandline.files import File, Trace
+from conduit.commandline.integers import Integer, RankCount, Size, at_least
+from conduit.commandline.names import ConduitNames
 
 SIMULATED_ITERATIONS = 20
 REAL_ITERATIONS = 1000
@@ -169,9 +169,3 @@ def _letters(asked: str | None, known: str) -> str:
         what = f"has '{unknown[0]}' in it, which is no section" if some else "names no section"
         raise BadRequest(f"--sections '{asked}' {what}; give letters out of {known}")
     return "".join(letter for letter in known if letter in letters)
-
-
-def at_least(least: int, name: str, value: int) -> None:
-    """Refuse an option of the command line that is below what it must be."""
-    if value < least:
-        raise BadRequest(f"--{name} {value} is too small; it must be at least {least}")

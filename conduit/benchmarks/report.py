@@ -15,10 +15,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from conduit.benchmarks.columns import COLUMNS
-from conduit.benchmarks.console import print_table, print_text, widths
-from conduit.benchmarks.files import csv_text, json_text, package_version
 from conduit.benchmarks.record import Record, RecordList
 from conduit.benchmarks.views import SizeMark, View
+from conduit.commandline.console import print_table, print_text, widths
+from conduit.commandline.files import csv_text, json_text, package_version
 
 Rate = Literal["MB/s", "KB/s"]
 Key = tuple[str, str, int | None]

@@ -8,20 +8,21 @@ import sys
 from collections.abc import Callable, Sequence
 from errno import ENOSPC
 from importlib import import_module
-from importlib.metadata import version
 from typing import Annotated, Any
 
 from cyclopts import App, CycloptsError, Parameter
 
-from conduit.commands.help_texts import RunningText
+from conduit.commands.help_shown import ShownHelp
 from conduit.commands.sizes_as_written import in_units
 from conduit.commands.wrong_call import explain, in_options
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
-from conduit.launch import interrupts, output, starting, terminal
+from conduit.launch import interrupts, output, terminal
+from conduit.launch.call_words import WORDS, WRONG_CALL
 from conduit.launch.complaints import complain_of
+from conduit.launch.distributions import version
 from conduit.launch.registry import DISTRIBUTION, commands
 
-DONE, FAILED, WRONG_CALL = 0, 1, starting.WRONG_CALL
+DONE, FAILED = 0, 1
 
 _ABOUT = """Active Messages over simulated interconnects.
 
@@ -55,8 +56,8 @@ def call(arguments: Sequence[str], within: str = "") -> int:
     """
     name = next(iter(arguments), "")
     known_as = f"{within}: {name}" if within else name
-    words = (*_own(arguments), *(_own(starting.WORDS.get()) if within else ()))
-    starting.WORDS.set(tuple(arguments))
+    words = (*_own(arguments), *(_own(WORDS.get()) if within else ()))
+    WORDS.set(tuple(arguments))
     try:
         with interrupts.tried_again():  # a job's calls may die after it, as while its report is written
             status = app(name)(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
@@ -129,7 +130,7 @@ def app(name: str, kind: type[App] = App) -> App:
         name="conduit",
         help=_ABOUT,
         help_format="plaintext",
-        help_formatter=RunningText(),
+        help_formatter=ShownHelp(),
         version=lambda: version(DISTRIBUTION),
         suppress_keyboard_interrupt=False,
     )

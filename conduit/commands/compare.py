@@ -14,11 +14,11 @@ from typing import Annotated, Any, get_args, get_type_hints
 import attrs
 from cyclopts import Parameter
 
-from conduit.benchmarks.console import make_console, print_table, print_text
-from conduit.benchmarks.files import json_text, make_folder
-from conduit.benchmarks.integers import Integer, RankCount, Size
-from conduit.benchmarks.names import BenchmarkNames, ConduitNames, Value
 from conduit.benchmarks.options import SIMULATED_RANKS
+from conduit.commandline.console import make_console, print_table, print_text
+from conduit.commandline.files import json_text, make_folder
+from conduit.commandline.integers import Integer, RankCount, Size
+from conduit.commandline.names import BenchmarkNames, ConduitNames, Value
 from conduit.commands.tables import grid
 from conduit.contract import RankKind
 from conduit.errors import BadRequest, ConduitError

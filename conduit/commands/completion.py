@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 from cyclopts import App
 from cyclopts.argument import ArgumentCollection
 
-from conduit.benchmarks.names import Choices, Names, OfConduit
+from conduit.commandline.names import Choices, Names, OfConduit
 from conduit.commands.cli import app
 from conduit.commands.compare import benchmarks
 from conduit.commands.completing_lines import bash_lines

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from conduit.benchmarks.names import ConduitName
+from conduit.commandline.names import ConduitName
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch.registry import parse_spec
 from conduit.words import to_install

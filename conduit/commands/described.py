@@ -5,7 +5,7 @@ from typing import Any
 
 import attrs
 
-from conduit.benchmarks.files import package_version
+from conduit.commandline.files import package_version
 from conduit.contract import Conduit
 from conduit.options import describe, in_effect
 

@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from rich.console import Console
 
-from conduit.benchmarks.console import make_console, print_table, print_text
-from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_apart, check_files, write_file
-from conduit.benchmarks.integers import Integer, Size
-from conduit.benchmarks.names import ConduitName, Names
+from conduit.commandline.console import make_console, print_table, print_text
+from conduit.commandline.files import STANDARD_OUTPUT, File, check_apart, check_files, write_file
+from conduit.commandline.integers import Integer, Size
+from conduit.commandline.names import ConduitName, Names
 from conduit.commands.tables import grid
 from conduit.launch.explanation import IN_PART, IN_PARTS, Explanation, explained, names_of, words_of
 from conduit.seeing.timeline.steps import HARDWARE

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from conduit.benchmarks.files import STANDARD_OUTPUT
+from conduit.commandline.files import STANDARD_OUTPUT
 from conduit.launch import output, terminal
 
 _WHEN = re.compile(r"(?<=\d)( at \d+\.\d{9} s)$", re.MULTILINE)

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from conduit.benchmarks.console import make_console, print_text
-from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_files, json_text, package_version, write_file
-from conduit.benchmarks.names import ConduitName
+from conduit.commandline.console import make_console, print_text
+from conduit.commandline.files import STANDARD_OUTPUT, File, check_files, json_text, package_version, write_file
+from conduit.commandline.names import ConduitName
 from conduit.commands.described import described
 from conduit.commands.tables import limits_text, print_options
 from conduit.contract import Conduit

@@ -23,8 +23,8 @@ from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError, ConduitWarning
 from conduit.launch import registry
 from conduit.launch.errors import raise_error
+from conduit.launch.folders import is_below, is_of_project
 from conduit.launch.front_ends import first_argument
-from conduit.launch.reports.folders import is_below, is_of_project
 from conduit.launch.tracebacks import plugins_part
 from conduit.words import closest, not_async
 

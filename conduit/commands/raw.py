@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import attrs
 
-from conduit.benchmarks.console import make_console, print_table, print_text
-from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_files, json_text, package_version, write_file
-from conduit.benchmarks.names import ConduitName
+from conduit.commandline.console import make_console, print_table, print_text
+from conduit.commandline.files import STANDARD_OUTPUT, File, check_files, json_text, package_version, write_file
+from conduit.commandline.names import ConduitName
 from conduit.commands.tables import grid
 from conduit.contract import Conduit, RawTable
 from conduit.errors import BadRequest

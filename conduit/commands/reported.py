@@ -7,15 +7,15 @@ from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
-from conduit.benchmarks.console import make_console, print_text
-from conduit.benchmarks.files import make_folder
+from conduit.commandline.console import make_console, print_text
+from conduit.commandline.files import make_folder
 from conduit.commands.failures import ProgramFailed
 from conduit.contract import JobSetup, RankKind
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch import output, terminal
+from conduit.launch.call_words import WRONG_CALL
 from conduit.launch.observing import observed
 from conduit.launch.registry import Spec
-from conduit.launch.starting import WRONG_CALL
 from conduit.launch.tracing import ReportHandedOver, report_recording
 from conduit.seeing.pictures import check_drawing
 from conduit.seeing.report import FILES, PAGE, Advice, ReportRecording, write_report
@@ -36,16 +36,16 @@ def report_folders(folder: Path, specs: Sequence[Spec]) -> list[Path]:
     return [folder / name for name in names]
 
 
-def report_files(folder: Path | None, specs: Sequence[Spec]) -> list[Path]:
-    """Return the files of these reports; None: there are to be none."""
-    return [] if folder is None else [each / name for each in report_folders(folder, specs) for name in FILES]
+def report_files(folder: Path, specs: Sequence[Spec]) -> list[Path]:
+    """Return the files of these reports."""
+    return [each / name for each in report_folders(folder, specs) for name in FILES]
 
 
 class Reported:
     """The reports of the jobs of one command.
 
     Args:
-        folder: for them; None: there are to be none.
+        folder: for them.
         specs: on what the program runs.
         program: its file.
 
@@ -54,15 +54,13 @@ class Reported:
         ConduitError: matplotlib is missing.
     """
 
-    def __init__(self, folder: Path | None, specs: Sequence[Spec], program: Path) -> None:
+    def __init__(self, folder: Path, specs: Sequence[Spec], program: Path) -> None:
         self._folder = folder
-        self._folders = [] if folder is None else report_folders(folder, specs)
+        self._folders = report_folders(folder, specs)
         self._program = program.name
         self._recordings: list[ReportRecording] = []
         self._told: list[tuple[Path, list[Advice]]] = []
         self._missing: list[Path] = []
-        if folder is None:
-            return
         silent = [spec.text for spec in specs if not spec.simulated and spec.rank_kind is not RankKind.PROCESS]
         if silent:
             raise BadRequest(
@@ -79,9 +77,6 @@ class Reported:
 
         A process that is a rank hands over what it has recorded to who has started it; under a launcher rank 0 writes.
         """
-        if self._folder is None:
-            yield
-            return
         if output.is_framed():
             with observed(ReportHandedOver):
                 yield

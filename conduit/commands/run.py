@@ -5,18 +5,18 @@ import pickle
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from functools import partial
+from importlib import import_module
 from inspect import signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import attrs
 from cyclopts import Parameter, Token
 
 import conduit
-from conduit.benchmarks.console import make_console
-from conduit.benchmarks.files import (
+from conduit.commandline.files import (
     STANDARD_OUTPUT,
     File,
     Folder,
@@ -29,15 +29,14 @@ from conduit.benchmarks.files import (
     package_version,
     write_file,
 )
-from conduit.benchmarks.integers import Integer, RankCount, Size
-from conduit.benchmarks.names import ConduitNames, Value
-from conduit.benchmarks.options import at_least
+from conduit.commandline.integers import Integer, RankCount, Size, at_least
+from conduit.commandline.names import ConduitNames, Value
 from conduit.commands.failure import failure
 from conduit.commands.failures import Failures, KeptReport, ProgramFailed
 from conduit.commands.program import NotAProgram, ProgramFile
 from conduit.commands.progress import shown
-from conduit.commands.ran import Ran, per_host, print_end, print_times
-from conduit.commands.reported import Reported, report_files
+from conduit.commands.ran import Ran, per_host, print_end
+from conduit.commands.unreported import Unreported
 from conduit.contract import RankKind
 from conduit.core.calls import quiet_python
 from conduit.errors import (
@@ -53,18 +52,21 @@ from conduit.errors import (
 from conduit.launch import interrupts, mpi4py_world, output, processes, standard_input, terminal, unawaited, uncalled
 from conduit.launch.complaints import complain, complain_of
 from conduit.launch.endings import ended
-from conduit.launch.errors import exit_status
+from conduit.launch.exits import exit_status
 from conduit.launch.fitting import check_fits
 from conduit.launch.formatting import formatted
-from conduit.launch.process import ended_by
+from conduit.launch.kinds import kind_of_job
 from conduit.launch.registry import CONDUITS, FRONT_ENDS, Spec, installed, parse_spec
-from conduit.launch.reports import Report, full
 from conduit.launch.seeds import shared_seeds
 from conduit.launch.tracebacks import whole
-from conduit.launch.tracing import tracing
+from conduit.launch.traced import tracing
 from conduit.launch.warned import warned
+from conduit.launch.watches import ended_by
 from conduit.options import describe, read_float
 from conduit.words import closest, like, text_of
+
+if TYPE_CHECKING:
+    from conduit.commands.reported import Reported
 
 DEFAULT = "sci"
 _PART = "CONDUIT_PART"
@@ -146,8 +148,7 @@ def run(
     _check_front_end(runner, specs)
     check_trace(trace, specs)
     check_apart(files, program)
-    check_beside(files, "report", report, report_files(report, specs))
-    reported = Reported(report, specs, file.path)
+    reported = _reported(report, files, specs, file)
     part = os.environ.pop(_PART, "")
     if os.environ.pop(_REPORTED, ""):
         full_report = None
@@ -183,7 +184,31 @@ def run(
                 spec, ranks=ranks, ranks_per_host=ranks_per_host, segment=segment, time_limit=time_limit,
                 stall_limit=stall_limit,
             )  # fmt: skip
+    tables = {"conduit.commands.counted": stats, "conduit.commands.times": len(specs) > 1}
+    _import_what_follows(specs, [module for module, wanted in tables.items() if wanted and not part])
     return _Series(asked, reported).run(trace)
+
+
+def _import_what_follows(specs: Sequence[Spec], tables: Sequence[str]) -> None:
+    """Import what is needed from the program's start on: beside it may be a file named as a part of that."""
+    for spec in specs:
+        if not processes.wanted(spec):
+            with suppress(BadRequest):  # raised again when the job is to begin
+                kind_of_job(spec)
+    for module in tables:
+        import_module(module)
+
+
+def _reported(
+    folder: Path | None, files: Mapping[str, Path | None], specs: Sequence[Spec], file: ProgramFile
+) -> "Reported | Unreported":
+    """Return what writes the reports of `--report`, once it is checked that it can."""
+    if folder is None:
+        return Unreported()
+    from conduit.commands.reported import Reported, report_files  # with all that reports are made of
+
+    check_beside(files, "report", folder, report_files(folder, specs))
+    return Reported(folder, specs, file.path)
 
 
 @attrs.frozen(kw_only=True)
@@ -223,7 +248,7 @@ class _Series:
         reported: writes the reports of `--report`.
     """
 
-    def __init__(self, asked: _Asked, reported: Reported) -> None:
+    def __init__(self, asked: _Asked, reported: "Reported | Unreported") -> None:
         self._asked = asked
         self._reported = reported
         self._several = len(asked.specs) > 1 and not asked.part
@@ -307,7 +332,9 @@ class _Series:
         json = self._asked.json
         try:
             if self._several and self._runs:
-                print_times(self._runs, make_console(stderr=json == STANDARD_OUTPUT))
+                from conduit.commands.times import print_times  # imported before the first of them
+
+                print_times(self._runs, stderr=json == STANDARD_OUTPUT)
             self._reported.tell_where()
         finally:  # even if nobody reads what is printed
             if json is not None and self._found:
@@ -647,14 +674,24 @@ def _report_in(path: Path | None) -> Iterator[None]:
         if older and output.is_first():
             terminal.tell(f"{path} is left from before: this job came to its end, and has no report")
     except BaseException as exc:
-        report = getattr(exc, "report", None)
-        if path is not None and isinstance(report, Report):
-            text = report.to_json() if path.suffix == ".json" else full(report)
+        if path is not None and (text := _full_report(exc, as_json=path.suffix == ".json")):
             try:
                 write_file("full-report", path, f"{text}\n")
             except ConduitError as error:
                 terminal.tell(str(error))
         raise
+
+
+def _full_report(error: BaseException, *, as_json: bool) -> str:
+    """Return the whole report that an error has, "" where it has none."""
+    report = getattr(error, "report", None)
+    if report is None:
+        return ""
+    from conduit.launch.reports import Report, full  # as the job has imported it that has made a report
+
+    if not isinstance(report, Report):
+        return ""
+    return report.to_json() if as_json else full(report)
 
 
 def _warnings(result: Any) -> Any:

@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from conduit.benchmarks.console import make_console, print_table, print_text, widths
-from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_files, json_text, write_file
-from conduit.benchmarks.names import ConduitName
+from conduit.commandline.console import make_console, print_table, print_text, widths
+from conduit.commandline.files import STANDARD_OUTPUT, File, check_files, json_text, write_file
+from conduit.commandline.names import ConduitName
 from conduit.commands.described import described, with_constants
 from conduit.commands.tables import grid, limits_text, print_options
 from conduit.contract import Conduit

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from conduit.benchmarks.console import print_table, widths
+from conduit.commandline.console import print_table, widths
 from conduit.contract import Conduit
 from conduit.options import describe
 

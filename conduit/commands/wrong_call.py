@@ -17,9 +17,9 @@ from cyclopts import (
     UnusedCliTokensError,
 )
 
-from conduit.benchmarks.names import Value
+from conduit.commandline.names import Value
+from conduit.launch.call_words import conduits_given
 from conduit.launch.registry import CONDUITS, available, installed
-from conduit.launch.starting import conduits_given
 from conduit.words import in_spec, like
 
 _OF_RUN = {"report": "--report DIR", "trace": "--trace FILE", "stats": "--stats"}

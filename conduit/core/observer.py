@@ -11,9 +11,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import attrs
+
 from conduit.contract import Hook, Hooks, Identity
 from conduit.core.arguments import shown
 from conduit.errors import BadRequest
+
+
+@attrs.frozen
+class Failure:
+    """What a job that failed ended with.
+
+    Attributes:
+        text: what is said of it: lines, with that of the program which it happened at.
+        standstill: whether the job got no further, so that its time went to waits that nothing could end.
+    """
+
+    text: str
+    standstill: bool = False
 
 
 class CpuListener:

@@ -12,8 +12,8 @@ import trio
 from conduit.core import written
 from conduit.core.handlers import WAITS
 from conduit.core.steps import steps_of
+from conduit.launch.folders import is_of_project, is_own
 from conduit.launch.misused_arguments import apart
-from conduit.launch.reports.folders import is_of_project, is_own
 from conduit.trio_private import FROM_THREAD, TO_THREAD
 
 NO_TASK = "no task of this job makes this call"

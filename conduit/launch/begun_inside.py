@@ -11,9 +11,9 @@ import trio
 from conduit.core.checked_call import CURRENT
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch import registry
+from conduit.launch.call_words import WORDS, conduits_given
+from conduit.launch.folders import is_own
 from conduit.launch.front_ends import given_by
-from conduit.launch.reports.folders import is_own
-from conduit.launch.starting import WORDS, conduits_given
 from conduit.launch.tracebacks import program_frame
 
 

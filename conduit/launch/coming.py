@@ -22,19 +22,17 @@ from pathlib import Path
 import attrs
 
 from conduit.core import written
-from conduit.launch import output, terminal
-from conduit.launch.launchers import StartedTogether, started_together
-from conduit.launch.reports.folders import is_of_project
-from conduit.launch.reports.words import named
+from conduit.launch import terminal
+from conduit.launch.folders import is_of_project
+from conduit.launch.launchers import StartedTogether
+from conduit.launch.marks import END, OWN, mark_end, watched
+from conduit.launch.phrases import named
 from conduit.launch.tracebacks import program_frame
 
 PATIENCE_S = 10.0
 """What others have to come, until it is said who has not."""
 
 _MARK = re.compile(r"/memfd:conduit\.run (\d+) ([^\n]*?)(?: \(deleted\))?")
-_LONGEST = 200  # bytes of a place; the system takes names of 249
-_END = 1 << 62
-"""Stands, in the mark of a process whose program is over, where others have the number of the job."""
 
 _TO_DO = (
     "every process has to run the job, as often as the others do; what one rank alone is to do belongs into main, "
@@ -42,35 +40,12 @@ _TO_DO = (
 )
 
 
-@attrs.define
-class _Own:
-    """What this process has left for others to see.
-
-    Attributes:
-        jobs: to how many it has come.
-        mark: the descriptor of its mark, None while there is none.
-    """
-
-    jobs: int = 0
-    mark: int | None = None
-
-    def leave(self, number: int, place: str = "") -> None:
-        """Leave a mark in place of the last one."""
-        last = self.mark
-        self.mark = os.memfd_create(f"conduit.run {number} {place if len(place.encode()) <= _LONGEST else ''}")
-        if last is not None:
-            os.close(last)
-
-
-_OWN = _Own()
-
-
 def come() -> None:
     """Come to the next job."""
-    _OWN.jobs += 1
-    if _watched() is not None:
+    OWN.jobs += 1
+    if watched() is not None:
         with suppress(OSError):  # too many files are open
-            _OWN.leave(_OWN.jobs, _place())
+            OWN.leave(OWN.jobs, _place())
 
 
 @contextmanager
@@ -80,11 +55,11 @@ def awaited(*, apart: bool = False) -> Iterator[None]:
     Args:
         apart: whether no thread of this process may run meanwhile, so that another process has to look.
     """
-    together = _watched()
-    if together is None or _OWN.mark is None:
+    together = watched()
+    if together is None or OWN.mark is None:
         yield
         return
-    number, process = _OWN.jobs, os.getpid()
+    number, process = OWN.jobs, os.getpid()
 
     def tell() -> None:
         if text := _missing(together, number, process):
@@ -97,24 +72,6 @@ def awaited(*, apart: bool = False) -> Iterator[None]:
         end()
     if apart:
         atexit.register(mark_end)  # again: what was registered inside may wait for others at the end
-
-
-def mark_end() -> None:
-    """Let the end of this process's program be seen by those who wait for it, though MPI may hold the process."""
-    if _watched() is not None:
-        with suppress(OSError):
-            _OWN.leave(_END)
-
-
-atexit.register(mark_end)  # though this process may never come to a job
-
-
-def _watched() -> StartedTogether | None:
-    """Return with whom this process was started, None where it is alone, or is seen to by who has started it."""
-    together = started_together()
-    if together is None or together.count < 2 or output.is_framed() or not hasattr(os, "memfd_create"):
-        return None
-    return together
 
 
 def _place() -> str:
@@ -246,10 +203,10 @@ def _missing(together: StartedTogether, number: int, process: int) -> str:
         process: this one, though another looks for it.
     """
     seen = _seen(together.variable, process)
-    come = {rank: place for rank, (job, place) in seen.items() if number <= job < _END}
+    come = {rank: place for rank, (job, place) in seen.items() if number <= job < END}
     if not come or min(come) != together.number:
         return ""
-    ended = [rank for rank, (job, _) in seen.items() if job == _END]
+    ended = [rank for rank, (job, _) in seen.items() if job == END]
     absent = sorted(set(seen) - set(come) - set(ended))
     count, where = together.count, ""
     if together.here == count:

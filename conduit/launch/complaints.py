@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable, Sequence
 
 from conduit.launch import output, terminal
-from conduit.launch.errors import exit_status, in_words
-from conduit.launch.process import after_error, ended_by
+from conduit.launch.exits import exit_status, in_words
 from conduit.launch.raised import told_of
+from conduit.launch.watches import after_error, ended_by
 
 
 def complain(text: str, error: BaseException, *, alike: bool = False) -> bool:

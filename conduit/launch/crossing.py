@@ -12,14 +12,15 @@ from collections.abc import Iterable, Sequence
 import attrs
 
 from conduit.contract import Hooks, JobSetup, Processes
-from conduit.core.observer import CallListener, LandingListener, hooks_to
+from conduit.core.observer import CallListener, Failure, LandingListener, hooks_to
 from conduit.errors import BadRequest
 from conduit.launch.observing import observers_of
 from conduit.launch.output import Speech
 from conduit.launch.registry import Spec, parse_spec
-from conduit.launch.tracing import HandedOver, report_recording, timeline_of
+from conduit.launch.timelines import timeline_of
+from conduit.launch.tracing import HandedOver, report_recording
 from conduit.seeing.report import ReportRecording, join_report_parts, report_part_of
-from conduit.seeing.timeline import Failure, RankPart, Recording, join_parts, part_of
+from conduit.seeing.timeline import RankPart, Recording, join_parts, part_of
 from conduit.wall import (
     Alignment,
     Counted,

@@ -12,11 +12,12 @@ from conduit.core.calls import held_unawaited, kept_anywhere
 from conduit.core.steps import steps_of
 from conduit.core.written import at, place
 from conduit.errors import ConduitError, HandlerError
+from conduit.launch.exits import exit_status
+from conduit.launch.folders import is_library, is_own
 from conduit.launch.hints import handed_on, hint
 from conduit.launch.life import Rank, exit_in
 from conduit.launch.predicates import waits_in_predicate
 from conduit.launch.raised import Told, afterwards, leaves, of_others, told_of
-from conduit.launch.reports.folders import is_library, is_own
 from conduit.launch.tasks import error_line
 from conduit.launch.unawaited import held_own
 from conduit.launch.warned import warned
@@ -97,18 +98,6 @@ def _decides(entry: tuple[int, int, BaseException]) -> tuple[bool, int, int]:
     """Return the place of an error among those that end a job, of which the first decides how."""
     time, rank, error = entry
     return isinstance(error, SystemExit) and exit_status(error) == 0, time, rank
-
-
-def exit_status(error: SystemExit) -> int:
-    """Return the status that a process ends with: the last 8 bits, as systems keep; no failure becomes 0, but 1."""
-    if isinstance(error.code, int):
-        return error.code & 0xFF or int(error.code != 0)
-    return 0 if error.code is None else 1
-
-
-def in_words(error: SystemExit) -> bool:
-    """Say whether something is in the place of a status, which Python prints at the end."""
-    return not (error.code is None or isinstance(error.code, int))
 
 
 def _left_at(error: SystemExit) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from conduit.core.observer import Failure
 from conduit.errors import HandlerError
-from conduit.launch.errors import exit_status
+from conduit.launch.exits import exit_status
+from conduit.launch.folders import is_library, is_own
 from conduit.launch.raised import leaves, told_of
 from conduit.launch.reports import Report
-from conduit.launch.reports.folders import is_library, is_own
 from conduit.launch.tasks import error_line
-from conduit.seeing.timeline import Failure
 
 _STANDSTILLS = ("deadlock", "livelock", "stall")
 """Kinds of reports of jobs that no time would have helped."""

@@ -19,11 +19,11 @@ from conduit.core.endpoint import Endpoint
 from conduit.core.handlers import WAITS
 from conduit.frames import awaited_frames
 from conduit.launch import terminal
+from conduit.launch.folders import is_own
 from conduit.launch.life import LIFE
 from conduit.launch.loops import program_frame
+from conduit.launch.phrases import named
 from conduit.launch.polls import polls_of
-from conduit.launch.reports.folders import is_own
-from conduit.launch.reports.words import named
 from conduit.words import many
 
 PATIENCE = 5.0

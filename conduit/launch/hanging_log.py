@@ -12,9 +12,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from contextvars import ContextVar
 from typing import Protocol, TextIO
 
+from conduit.launch.folders import is_of_project
 from conduit.launch.formatting import shown_by_python
 from conduit.launch.hanging import Hanging, WatchedMains
-from conduit.launch.reports.folders import is_of_project
 from conduit.launch.tracebacks import program_frame
 
 TURN = 0.5

@@ -13,7 +13,7 @@ from typing import NoReturn
 from conduit.core import written
 from conduit.core.checked_call import CURRENT
 from conduit.launch import output, terminal
-from conduit.launch.reports.folders import is_library, is_own
+from conduit.launch.folders import is_library, is_own
 
 
 class _Watch:

@@ -14,6 +14,7 @@ from conduit.core.handlers import WAITS
 from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch.another_loop import in_another_run, in_asyncio, made_in_thread, of_asyncio
+from conduit.launch.folders import is_own
 from conduit.launch.gathered import begun_before, gathered
 from conduit.launch.hidden import hiding
 from conduit.launch.misuse import misuse
@@ -29,12 +30,11 @@ from conduit.launch.misused_arguments import (
     swapped,
 )
 from conduit.launch.misused_arrays import beyond_part, into_bytes, of_elements, of_freed, of_memory
+from conduit.launch.own_variables import enclosing
 from conduit.launch.polls import polls_of
 from conduit.launch.predicates import many_truths
 from conduit.launch.program_node import ProgramNode, program_node
 from conduit.launch.public import is_ours, public_modules
-from conduit.launch.reports.folders import is_own
-from conduit.launch.reports.own_variables import enclosing
 from conduit.launch.timeouts import too_slow
 from conduit.launch.until_complete import completed
 from conduit.launch.wrong_names import of_attribute, of_bare_name, of_import, of_no_module

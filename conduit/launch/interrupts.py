@@ -21,6 +21,8 @@ from conduit.launch.loops import program_frame
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
+INTERRUPTED = 128 + signal.SIGINT
+"""The exit status of what Ctrl-C has ended."""
 _SOON = 1e-3
 """Seconds after which Ctrl-C is tried again, assumed: long enough for a program to go on, too short to be noticed."""
 

@@ -18,13 +18,13 @@ from conduit.core.threads import runs_job
 from conduit.core.written import name_cells
 from conduit.launch import hard_exits
 from conduit.launch.errors import raise_error
+from conduit.launch.folders import is_own
 from conduit.launch.interrupts import AFTER_CTRL_C, insist, interruptible, tried_again
 from conduit.launch.life import LIFE, Life, Main, Rank, Stage
+from conduit.launch.phrases import named
 from conduit.launch.registry import Spec
 from conduit.launch.reports.cells import cells_named
-from conduit.launch.reports.folders import is_own
 from conduit.launch.reports.records import Report
-from conduit.launch.reports.words import named
 from conduit.launch.tasks import Starts, in_threads, program_place
 
 

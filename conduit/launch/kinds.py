@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -10,11 +10,8 @@ from conduit.contract import JobSetup, RankKind
 from conduit.errors import BadRequest
 from conduit.launch.hanging import WatchedMains
 from conduit.launch.life import Main
-from conduit.launch.process import ProcessJob
-from conduit.launch.real import RealJob
 from conduit.launch.registry import Spec
 from conduit.launch.result import Result
-from conduit.launch.simulated import SimulatedJob
 
 
 class Job(Protocol):
@@ -58,10 +55,29 @@ class Job(Protocol):
         ...
 
 
-_KINDS: dict[tuple[bool, RankKind], type[Job]] = {
-    (True, RankKind.TASK): SimulatedJob,
-    (False, RankKind.TASK): RealJob,
-    (False, RankKind.PROCESS): ProcessJob,
+def _in_virtual_time() -> type[Job]:
+    from conduit.launch.simulated import SimulatedJob
+
+    return SimulatedJob
+
+
+def _in_real_time() -> type[Job]:
+    from conduit.launch.real import RealJob
+
+    return RealJob
+
+
+def _in_processes() -> type[Job]:
+    from conduit.launch.process import ProcessJob
+
+    return ProcessJob
+
+
+# Each is imported when a job is of its kind: the simulation, or real time and its watch, which the others do not need.
+_KINDS: dict[tuple[bool, RankKind], Callable[[], type[Job]]] = {
+    (True, RankKind.TASK): _in_virtual_time,
+    (False, RankKind.TASK): _in_real_time,
+    (False, RankKind.PROCESS): _in_processes,
 }
 """By whether time is virtual, and what the ranks are."""
 
@@ -80,4 +96,4 @@ def kind_of_job(spec: Spec) -> type[Job]:
             f"run: conduit={spec.text!r} runs in {time} time with each rank {spec.rank_kind.value}, which cannot be "
             f"started yet; what can: {known}"
         )
-    return kind
+    return kind()

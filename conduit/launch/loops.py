@@ -11,8 +11,8 @@ from types import CodeType, FrameType
 from conduit.core import written
 from conduit.core.handlers import WAITS
 from conduit.core.steps import steps_of
+from conduit.launch.folders import is_library, is_made, is_own
 from conduit.launch.polls import polls_of
-from conduit.launch.reports.folders import is_library, is_made, is_own
 from conduit.trio_private import PACKAGE
 
 _IN_A_LOOP = "the loop at {}:{} has no `await`, and without one no handler runs: write `{}` in it, or `{}` in its place"

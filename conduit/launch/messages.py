@@ -13,8 +13,8 @@ from conduit.core.digest import DigestLog
 from conduit.core.endpoint import Endpoint
 from conduit.core.rank import make_endpoint
 from conduit.errors import ConduitError
+from conduit.launch.folders import is_library
 from conduit.launch.registry import Spec
-from conduit.launch.reports.folders import is_library
 from conduit.launch.tasks import error_line
 
 _ASKED = ("requests_sent", "rma_gets", "rma_puts", "rma_atomics")

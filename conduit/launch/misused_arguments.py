@@ -15,9 +15,9 @@ import trio
 from conduit.core import written
 from conduit.core.results import usual_kind
 from conduit.core.steps import steps_of
+from conduit.launch.folders import is_own
 from conduit.launch.program_node import ProgramNode, as_called, name_of, program_node
 from conduit.launch.public import layer_classes
-from conduit.launch.reports.folders import is_own
 from conduit.words import like
 
 STARTED = "Trio was expecting an async function, but instead it got a coroutine"

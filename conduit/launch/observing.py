@@ -8,9 +8,9 @@ from contextvars import ContextVar
 from typing import TypeAlias
 
 from conduit.contract import JobSetup
+from conduit.core.observer import Failure
 from conduit.errors import BadRequest
 from conduit.launch.registry import Spec
-from conduit.seeing.timeline import Failure
 
 Make: TypeAlias = Callable[[Spec, JobSetup], object]
 """Returns what is to hear of a job that starts on a conduit: an observer (`conduit.core.observer`)."""

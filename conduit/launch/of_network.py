@@ -6,7 +6,7 @@ import sys
 
 from conduit.core.steps import steps_of
 from conduit.errors import ConduitError
-from conduit.launch.reports.folders import is_library, is_own
+from conduit.launch.folders import is_library, is_own
 from conduit.simnet import SimulatedConduit, SimulatedPort, Transport, Unit
 
 _MORE = "; `python -X dev -m conduit ...` looks at every call of a network, and often names the one that is at fault"

@@ -10,7 +10,7 @@ from types import CodeType, CoroutineType
 from conduit.core import written
 from conduit.core.handlers import code_of
 from conduit.core.steps import steps_of
-from conduit.launch.reports.folders import is_own
+from conduit.launch.folders import is_own
 
 _AMBIGUOUS = "The truth value of an array with more than one element is ambiguous"
 """How numpy refuses to take an array for one truth value."""

@@ -5,32 +5,32 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from conduit.contract import JobSetup, Processes
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch import coming, output, reports, stall, terminal
-from conduit.launch.crossing import ProcessRecording
-from conduit.launch.errors import exit_status
+from conduit.launch.exits import exit_status
 from conduit.launch.failing import failure_of
-from conduit.launch.interrupts import ending_at_once, hear_no_more
+from conduit.launch.interrupts import INTERRUPTED, ending_at_once, hear_no_more
 from conduit.launch.job import TaskJob
 from conduit.launch.life import Main
 from conduit.launch.messages import MessageRank
-from conduit.launch.raised import Told, of_others, told_of
+from conduit.launch.raised import Told, told_of
 from conduit.launch.registry import Spec
 from conduit.launch.result import Result
 from conduit.launch.watch import Watch
-from conduit.seeing.timeline import Timeline
+from conduit.launch.watches import WATCHES, after_error, ended_by
 from conduit.wall import WallClock, WallConduit, run_tasks
 
-INTERRUPTED = 130
+if TYPE_CHECKING:
+    from conduit.launch.crossing import ProcessRecording
 
 
 class ProcessJob:
@@ -65,7 +65,7 @@ class ProcessJob:
         self._watch = _watch(self._processes)
         number = self._processes.rank
         with coming.awaited():  # who has joined already, for an earlier job, waits here first
-            self._recording = ProcessRecording(spec, setup, self._processes, observers) if observers else None
+            self._recording = _recording(spec, setup, self._processes, observers) if observers else None
             self._clock = WallClock(crowded=_crowded(self._processes))
         self._clock.on_interrupt = self._interrupted
         self._clock.expulsion.describe = reports.describe
@@ -102,12 +102,10 @@ class ProcessJob:
                 f"`conduit run PROGRAM.py --conduit {spec.text} --ranks N`, which takes its main, or start this script "
                 "with `mpiexec -n N python -m mpi4py SCRIPT.py`"
             )
-        for ended in (watch.end for watch in _WATCHES):
-            if ended is not None:
-                raise ConduitError(
-                    f"run: a job before this one was ended by rank {ended.rank}, which ends all processes; end the "
-                    "program too"
-                )
+        if (ended := ended_by()) is not None:
+            raise ConduitError(
+                f"run: a job before this one was ended by rank {ended}, which ends all processes; end the program too"
+            )
         coming.come()
         alone = nullcontext() if output.is_framed() else ending_at_once()  # else who has started it ends it
         with coming.awaited(apart=spec.cls.join_stops_threads(spec.options)), alone:
@@ -172,7 +170,6 @@ class ProcessJob:
             digest=None,
             statistics=[share["statistics"] for share in shares],
             warnings=[share["warnings"] for share in shares],
-            trace=next((each for each in self._observers if isinstance(each, Timeline)), None),
         )
 
     def stop(self) -> None:
@@ -269,6 +266,13 @@ class ProcessJob:
             error.add_note(text)
 
 
+def _recording(spec: Spec, setup: JobSetup, processes: Processes, observers: Sequence[object]) -> ProcessRecording:
+    """Return what records this rank for them."""
+    from conduit.launch.crossing import ProcessRecording  # with all that recordings are made of, which most jobs lack
+
+    return ProcessRecording(spec, setup, processes, observers)
+
+
 def _pickled(value: Any) -> tuple[bytes, str]:
     """Return a value's bytes, or why there are none."""
     try:
@@ -310,42 +314,15 @@ def _crowded(processes: Processes) -> bool:
     return len(here) > len(set().union(*here))
 
 
-_WATCHES: list[Watch] = []
-
-
 def _watch(processes: Processes) -> Watch:
     """Return the watch of this process."""
-    if not _WATCHES:
+    if not WATCHES:
         speech = output.speak(processes.rank)
-        _WATCHES.append(Watch(processes, speech))
+        WATCHES.append(Watch(processes, speech))
         if not speech.framed:
             _EXCEPT_HOOKS.append(sys.excepthook)
             sys.excepthook = _show_once
-    return _WATCHES[0]
-
-
-def after_error(told: Told) -> str | None:
-    """Return what follows an error that has ended a job of these processes, where each shows its own.
-
-    Waits for what the others say: which ranks have the same is a line, or nothing.  None: another one shows it.
-
-    Args:
-        told: what is said of it.
-    """
-    for watch in _WATCHES:
-        others = watch.with_the_same(told)
-        if not watch.shows(told, others):
-            return None
-        return _said_of(told, others) if others else ""
-    return ""
-
-
-def _said_of(shown: Told, others: Mapping[int, Told]) -> str:
-    """Return the lines on what other ranks have raised beside an error that is shown."""
-    found: dict[Told, list[int]] = {}
-    for rank, told in others.items():
-        found.setdefault(told, []).append(rank)
-    return "".join(f"{line}\n" for line in of_others(shown, found))
+    return WATCHES[0]
 
 
 def _show_once(kind: type[BaseException], error: BaseException, step: TracebackType | None) -> None:
@@ -358,9 +335,3 @@ def _show_once(kind: type[BaseException], error: BaseException, step: TracebackT
 
 _EXCEPT_HOOKS: list[Callable[[type[BaseException], BaseException, TracebackType | None], object]] = []
 """What showed such an error before."""
-
-
-def ended_by() -> int | None:
-    """Return which rank has ended a job of these processes before its time, so that no other can run in them."""
-    ends = [watch.end for watch in _WATCHES if watch.end is not None]
-    return ends[0].rank if ends else None

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from conduit.contract import RankKind
 from conduit.core import arguments
 from conduit.errors import BadRequest
 from conduit.launch import output, terminal
-from conduit.launch.crossing import hear
+from conduit.launch.call_words import WORDS
 from conduit.launch.hidden import hider
 from conduit.launch.launchers import started_together
 from conduit.launch.registry import Spec, networks
-from conduit.launch.starting import WORDS, Outcome
-from conduit.launch.starting import start as start_command
+
+if TYPE_CHECKING:
+    from conduit.launch.starting import Outcome
 
 DEFAULT_RANKS = 2
 MOST_RANKS = (1 << 31) - 1
@@ -86,6 +88,8 @@ def start(
         BrokenPipeError: so they were.
         BadRequest: no such number can be started, this machine has no launcher, or a file hides this package from them.
     """
+    from conduit.launch import starting  # which sees processes to their end, as no other job needs
+
     if file := hider(os.getcwd()):
         raise BadRequest(
             f"{file} hides the package conduit from the processes that are to be started here: give the file another "
@@ -93,7 +97,15 @@ def start(
         )
     count = DEFAULT_RANKS if ranks is None else arguments.amount("run", "ranks", ranks, 1, MOST_RANKS)
     command, defaults = spec.cls.start_command(spec.options, count, ["-m", "conduit", *WORDS.get()])
-    return start_command(
-        count, command, defaults, environment or {}, hear, progress, words, ends_unread=ends_unread,
+    return starting.start(
+        count, command, defaults, environment or {}, _hear, progress, words, ends_unread=ends_unread,
         tells_end=spec.cls.tells_end,
     )  # fmt: skip
+
+
+def _hear(recorded: Sequence[bytes]) -> None:
+    """Let who listens here hear of what processes have recorded, if they have."""
+    if recorded:
+        from conduit.launch.crossing import hear  # with all that recordings are made of, as who listens has it already
+
+        hear(recorded)

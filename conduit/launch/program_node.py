@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from conduit.core import written
 from conduit.core.steps import steps_of
-from conduit.launch.reports.folders import is_own
+from conduit.launch.folders import is_own
 
 UNKNOWN = object()
 

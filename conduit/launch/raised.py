@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from conduit.launch.reports.words import common, named
+from conduit.launch.phrases import common, named
 from conduit.words import text_of
 
 _LEAVES = 8  # errors of a group that a note names

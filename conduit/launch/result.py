@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import attrs
-import numpy as np
 
-from conduit.core import arguments
 from conduit.errors import BadRequest
-from conduit.seeing.pictures import Table, shown
-from conduit.seeing.timeline import Timeline
-from conduit.words import many
+
+if TYPE_CHECKING:
+    from conduit.seeing.timeline import Timeline
 
 _SECONDS = "write `result.seconds`, the job's duration on its own clock"
 _VALUES = "write `result.values`, what each rank's main has returned"
 _COUNTS = "write `result.statistics[rank]`, the counts of a rank by name"
-_SHOWN = ("requests_sent", "replies_sent", "requests_handled", "replies_handled", "payload_bytes_sent")
-"""Counts that notebooks show beside the values; the others fold out."""
+
+
+# What gives a result other forms is imported where one is asked for: few programs do, and tables take long to import.
 
 
 @attrs.frozen
@@ -74,16 +71,9 @@ class Result:
 
         Numbers and arrays of numpy are numbers and lists there, and what JSON has no form for is its `repr`.
         """
-        content = {
-            "conduit": self.conduit,
-            "ranks": self.ranks,
-            "seconds": self.seconds,
-            "digest": self.digest,
-            "values": _plain(self.values),
-            "statistics": [dict(counts) for counts in self.statistics],
-            "warnings": [list(texts) for texts in self.warnings],
-        }
-        return json.dumps(content, indent=1)
+        from conduit.launch.result_forms import json_of
+
+        return json_of(self)
 
     def to_frame(self) -> Any:
         """Return a `pandas.DataFrame` with a row for each rank: its value, and its counts in a column each.
@@ -91,46 +81,12 @@ class Result:
         Raises:
             ConduitError: pandas is not installed.
         """
-        return self._table().frame("Result.to_frame").set_index("rank")
+        from conduit.launch.result_forms import frame_of
+
+        return frame_of(self)
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: what there is of it in a line, values and the main counts, the others folded."""
-        names = self._counts()
-        title = f"{many(self.ranks, 'rank')} on {self.conduit}, {self.seconds * 1e6:,.3f} µs"
-        if self.digest is not None:
-            title += f", digest {self.digest}"
-        rows = [
-            (rank, arguments.shown(value), *(counts.get(name) for name in _SHOWN if name in names))
-            for rank, (value, counts) in enumerate(zip(self.values, self.statistics, strict=True))
-        ]
-        main = Table(("rank", "value", *(name for name in _SHOWN if name in names)), tuple(rows))
-        every = Table(("rank", *names), tuple((rank, *row[2:]) for rank, row in enumerate(self._table().rows)))
-        warned = [(rank, text) for rank, texts in enumerate(self.warnings) for text in texts]
-        parts = [main.html(), every.html(folded="All counts")]
-        if warned:
-            parts.insert(0, Table(("rank", "warning"), tuple(warned)).html())
-        return shown(title, *parts)
+        from conduit.launch.result_forms import html_of
 
-    def _counts(self) -> list[str]:
-        return list(dict.fromkeys(name for counts in self.statistics for name in counts))
-
-    def _table(self) -> Table:
-        names = self._counts()
-        rows = [
-            (rank, value, *(counts.get(name) for name in names))
-            for rank, (value, counts) in enumerate(zip(self.values, self.statistics, strict=True))
-        ]
-        return Table(("rank", "value", *names), tuple(rows))
-
-
-def _plain(value: Any) -> object:
-    """Return a value as JSON has it."""
-    if value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
-        return value
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        return {key: _plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return repr(value)
+        return html_of(self)

@@ -10,8 +10,9 @@ import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import attrs
 import outcome
 import trio
 
@@ -31,15 +32,17 @@ from conduit.launch.kinds import Job, kind_of_job
 from conduit.launch.life import Main
 from conduit.launch.observing import observers_of
 from conduit.launch.processes import copies
-from conduit.launch.registry import parse_spec
+from conduit.launch.registry import Spec, parse_spec
 from conduit.launch.result import Result
 from conduit.launch.seeds import shared_seeds
 from conduit.launch.tracebacks import program_frame, trim_tracebacks
-from conduit.launch.tracing import timeline_of
 from conduit.launch.unawaited import told_in_script
 from conduit.launch.warned import warned
 from conduit.options import read_float
 from conduit.words import is_a, many, not_async, to_be_given, to_be_named
+
+if TYPE_CHECKING:
+    from conduit.seeing.timeline import Timeline
 
 _WRITE = "write `async def main(ep, *args)`"
 _POWERS = {"K": 10, "M": 20, "G": 30}
@@ -88,7 +91,9 @@ def run(
         Exception: what a rank raised, the same object, with a note of rank and time.
     """
     check_place()
-    around, make = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit, trace)
+    around, make, timeline = _prepare(
+        main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit, trace
+    )
     with around():
         try:
             job = make()
@@ -97,7 +102,7 @@ def run(
         except SystemExit as error:
             _tell_exit(error)
             raise
-        return _finish(result)
+        return _finish(result, timeline)
 
 
 @named
@@ -119,7 +124,9 @@ async def run_async(
     Args, Returns, Raises: as `run`.
     """
     check_trio()
-    _, make = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit, trace)
+    _, make, timeline = _prepare(
+        main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit, trace
+    )
     job = make()
     outcomes: list[outcome.Outcome[Result]] = []
 
@@ -139,7 +146,7 @@ async def run_async(
     except SystemExit as error:
         _tell_exit(error)
         raise
-    return _finish(result)
+    return _finish(result, timeline)
 
 
 def current() -> Endpoint:
@@ -165,8 +172,8 @@ def _prepare(
     time_limit: float | None,
     stall_limit: float | None,
     trace: bool,
-) -> tuple[Callable[[], AbstractContextManager[object]], Callable[[], Job]]:
-    """Check the arguments of `run`; return the context for a job, and what makes it."""
+) -> tuple[Callable[[], AbstractContextManager[object]], Callable[[], Job], Timeline | None]:
+    """Check the arguments of `run`; return the context for a job, what makes it, and what records it, if `trace`."""
     _check_main(main, args)
     _refuse_text(segment=segment, time_limit=time_limit, stall_limit=stall_limit)
     _check_spec(conduit)
@@ -204,9 +211,17 @@ def _prepare(
         auxiliary=spec.cls.auxiliary_beside(spec.options, nbytes),
     )  # fmt: skip
     observers = observers_of(spec, setup)
-    if trace:
-        observers.append(timeline_of(spec, setup))
-    return kind.around, functools.partial(kind, main, args, spec, setup, limit, patience, observers=observers)
+    timeline = _timeline(spec, setup) if trace else None
+    if timeline is not None:
+        observers.append(timeline)
+    make = functools.partial(kind, main, args, spec, setup, limit, patience, observers=observers)
+    return kind.around, make, timeline
+
+
+def _timeline(spec: Spec, setup: JobSetup) -> Timeline:
+    from conduit.launch.timelines import timeline_of  # with all that recordings are made of, which most jobs lack
+
+    return timeline_of(spec, setup)
 
 
 def _check_spec(spec: object) -> None:
@@ -280,8 +295,10 @@ def _check_main(main: Any, args: tuple[Any, ...]) -> None:
         ) from None
 
 
-def _finish(result: Result) -> Result:
+def _finish(result: Result, timeline: Timeline | None) -> Result:
     """Issue the warnings of the layers above, one for all ranks that say the same; of processes the first one does."""
+    if timeline is not None:
+        result = attrs.evolve(result, trace=timeline)
     said = warned(enumerate(result.warnings))
     if said and (output.is_first() or parse_spec(result.conduit).rank_kind is not RankKind.PROCESS):
         try:

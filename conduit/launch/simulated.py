@@ -25,10 +25,9 @@ from conduit.launch.mains import JobMains
 from conduit.launch.messages import MessageRank
 from conduit.launch.observing import tell_end
 from conduit.launch.of_network import note_of_network
+from conduit.launch.phrases import named, time
 from conduit.launch.registry import Spec
-from conduit.launch.reports.words import named, time
 from conduit.launch.result import Result
-from conduit.seeing.timeline import Timeline
 from conduit.sim import Kernel, kernel, run_tasks
 from conduit.sim.collector import PatientCollector
 from conduit.sim.observed import listen
@@ -130,7 +129,6 @@ class SimulatedJob:
             digest=None if self.kernel.untimed else job_digest(self._logs),
             statistics=[rank.statistics() for rank in self._ranks],
             warnings=[[of_cells(text) for text in rank.warnings()] for rank in self._ranks],
-            trace=next((each for each in self._observers if isinstance(each, Timeline)), None),
         )
 
     def stop(self) -> None:

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import attrs
 
 from conduit.launch import loops
+from conduit.launch.folders import is_of_project, is_own
 from conduit.launch.life import Life
 from conduit.launch.reports import RankRecord, Report, SourceLine, TaskRecord, brief, broken_off, explain, gather
-from conduit.launch.reports.folders import is_of_project, is_own
 
 _COMPUTES = "code of its own"
 _GOES_ON = ("ep.poll", "ep.compute")

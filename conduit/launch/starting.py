@@ -17,24 +17,23 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from contextvars import ContextVar
 from functools import partial
-from itertools import pairwise
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import attrs
 
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
-from conduit.launch import interrupts, output, stall, terminal
+from conduit.launch import interrupts, output, terminal
+from conduit.launch.call_words import WRONG_CALL
 from conduit.launch.errors import warnings_of
 from conduit.launch.exit_ways import status
 from conduit.launch.output import FinalError
+from conduit.launch.phrases import named
 from conduit.launch.raised import of_others
-from conduit.launch.reports.words import named
 from conduit.launch.tied import tied
 
-WORDS: ContextVar[tuple[str, ...]] = ContextVar("conduit.words", default=())
-"""The words after `conduit` of the command that runs, for who has to start it once more as processes."""
+if TYPE_CHECKING:
+    from conduit.launch.stall import RankState
 
 TURN_S = 0.2
 """Between two looks at processes that have not found the others."""
@@ -51,20 +50,12 @@ START_S = 30.0
 
 _HEAD = re.compile(rb"\x1e(-?\d+) (\w+) (\d+)\x1f")
 _LONGEST_HEAD = 64
-WRONG_CALL = 2
-"""The exit status of a command that was called wrongly."""
 _EXIT = SystemExit.__name__
 _OF_WRONG_CALLS = frozenset(each.__name__ for each in (BadRequest, UnknownConduit))
 _CRASHES = (signal.SIGSEGV, signal.SIGFPE, signal.SIGABRT, signal.SIGBUS, signal.SIGILL)
 """After which Python's own fault handler says where that was."""
 _BY_FORCE = (signal.SIGKILL, signal.SIGTERM)
 """By which a launcher ends the other processes."""
-
-
-def conduits_given(words: Sequence[str]) -> list[str]:
-    """Return the specs that `--conduit` gives in the words of a call, those behind `=` first."""
-    joined = [each.removeprefix("--conduit=") for each in words if each.startswith("--conduit=")]
-    return joined + [after for each, after in pairwise(words) if each == "--conduit"]
 
 
 @attrs.define
@@ -215,7 +206,7 @@ class _Launcher:
         self._give_up = math.inf  # when the job is ended because one of them has not come, or is gone
         self._lost = ""  # what is said then
         self._files: set[str] = set()  # in shared memory, of processes that have not found the others yet
-        self._states: dict[int, stall.RankState] = {}  # of ranks that were interrupted
+        self._states: dict[int, RankState] = {}  # of ranks that were interrupted
         self._kept = b""  # printed since a process has ended, perhaps by the launcher
         self._ways: dict[int, int] = {}  # by rank: how its process has ended, where that is known
         try:
@@ -268,6 +259,8 @@ class _Launcher:
         self._show_good()
         self._tell_others()
         if not (self._outcome.results or all(state.ours for state in self._states.values())):
+            from conduit.launch import stall  # as the states have it already, which came from ranks
+
             terminal.tell(stall.interrupted(self._states, self._count))
             self._outcome.shown = True
 

@@ -11,8 +11,8 @@ import trio
 
 from conduit.core import written
 from conduit.core.steps import steps_of
-from conduit.launch.reports.folders import is_between
-from conduit.launch.reports.words import named
+from conduit.launch.folders import is_between
+from conduit.launch.phrases import named
 
 
 def too_slow(error: trio.TooSlowError) -> str:

@@ -20,9 +20,9 @@ from conduit.core.steps import steps_from, steps_of
 from conduit.errors import BadRequest, ConduitError, ConduitWarning
 from conduit.launch import registry
 from conduit.launch.another_loop import NO_TASK, is_elsewhere
+from conduit.launch.folders import is_below, is_between, is_library, is_of_project, is_own
 from conduit.launch.misused_arguments import STARTED
 from conduit.launch.predicates import is_of_predicate
-from conduit.launch.reports.folders import is_below, is_between, is_library, is_of_project, is_own
 from conduit.launch.timeouts import cancelled
 from conduit.words import FOREIGN, text_of
 

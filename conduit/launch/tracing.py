@@ -5,45 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 import trio
 
 from conduit.contract import JobSetup
 from conduit.core.observer import CallListener
-from conduit.core.started import started_at
-from conduit.core.written import at
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch import output, terminal
 from conduit.launch.observing import observed
 from conduit.launch.registry import Spec
-from conduit.launch.reports.folders import is_own
-from conduit.launch.tasks import program_place
 from conduit.launch.terminal import tell_written
+from conduit.launch.timelines import place_of
 from conduit.launch.vocabularies import of_layers
 from conduit.seeing.pictures import ShownList
 from conduit.seeing.report import ReportRecording, RunReport, SimulatedReportRecording
-from conduit.seeing.timeline import ChromeTrace, Recording, Timeline
-
-
-def timeline_of(spec: Spec, setup: JobSetup) -> Timeline:
-    """Return an observer that records a job."""
-    return Timeline(spec.text, setup.hosts, _place)
+from conduit.seeing.timeline import ChromeTrace, Recording
 
 
 @contextmanager
-def tracing(path: Path | None) -> Iterator[None]:
-    """Write a trace of all jobs that start inside to one file, each as soon as it is over.
-
-    Args:
-        path: the file; None: there is to be none.
-
-    Raises:
-        ConduitError: it cannot be written.
-    """
-    if path is None:
-        yield
-    elif output.is_framed():
+def written_to(path: Path) -> Iterator[None]:
+    """Write a trace of all jobs that start inside to a file, as `conduit.launch.traced.tracing` says."""
+    if output.is_framed():
         with observed(HandedOver):
             yield
     else:
@@ -55,8 +37,8 @@ def report_recording(spec: Spec, setup: JobSetup) -> ReportRecording:
     """Return an observer that records a job for its report: all that its kind of network tells."""
     words = of_layers()
     if spec.simulated:
-        return SimulatedReportRecording(spec.text, setup.hosts, _place, _here, words, spec.cls.alignment)
-    return ReportRecording(spec.text, setup.hosts, _place, _here, words)
+        return SimulatedReportRecording(spec.text, setup.hosts, place_of, _here, words, spec.cls.alignment)
+    return ReportRecording(spec.text, setup.hosts, place_of, _here, words)
 
 
 @contextmanager
@@ -160,7 +142,7 @@ class _Written(Recording):
     """A recording that is written when its job is over."""
 
     def __init__(self, file: _TraceFile, spec: Spec, setup: JobSetup) -> None:
-        super().__init__(spec.text, setup.hosts, _place)
+        super().__init__(spec.text, setup.hosts, place_of)
         self._file = file
 
     def ended(self, ticks: Sequence[int], *, failed: bool) -> None:
@@ -171,12 +153,6 @@ class _Written(Recording):
 def _here() -> str:
     """Return the line of the program that is running, "" where none is."""
     try:
-        return _place(trio.lowlevel.current_task())
+        return place_of(trio.lowlevel.current_task())
     except RuntimeError:  # in no task
         return ""
-
-
-def _place(task: Any) -> str:
-    """Return the line of the program at which a task is, "" where it is at none."""
-    where = program_place(task, is_own) or started_at(task)
-    return "" if where is None else f"{at(where[0], where[1])} in {where[2]}"

@@ -19,8 +19,8 @@ from conduit.core.calls import held_by, never_ran, unawaited_anywhere
 from conduit.core.checked_call import CURRENT
 from conduit.core.endpoint import LATER
 from conduit.core.steps import steps_of
+from conduit.launch.folders import is_library, is_own
 from conduit.launch.formatting import shown_by_python
-from conduit.launch.reports.folders import is_library, is_own
 from conduit.launch.tracebacks import program_frame
 from conduit.words import text_of
 

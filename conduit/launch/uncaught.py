@@ -65,7 +65,7 @@ def _is_shown_by_another(error: BaseException) -> bool:
     """Say whether all processes refuse the same, before there is a job, and this one is not the first."""
     from conduit.errors import ConduitError
     from conduit.launch import output
-    from conduit.launch.process import ended_by
+    from conduit.launch.watches import ended_by
 
     of_all = isinstance(error, ConduitError) and not getattr(error, "__notes__", ()) and ended_by() is None
     return of_all and str(error).startswith("run: ") and not output.is_first()

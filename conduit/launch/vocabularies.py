@@ -8,8 +8,8 @@ from importlib import import_module
 
 import trio
 
+from conduit.launch.folders import is_own
 from conduit.launch.public import public_modules
-from conduit.launch.reports.folders import is_own
 from conduit.launch.tasks import frames
 from conduit.seeing.report import EXTENDED, Vocabulary
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from conduit.launch.reports.words import named
+from conduit.launch.phrases import named
 
 
 def warned(texts: Iterable[tuple[int, Sequence[str]]]) -> list[tuple[str, str]]:

@@ -17,6 +17,7 @@ import numpy as np
 from conduit.core import written
 from conduit.core.endpoint import Endpoint
 from conduit.core.steps import steps_of
+from conduit.launch.folders import is_own
 from conduit.launch.front_ends import (
     front_packages,
     fronts_of,
@@ -42,7 +43,6 @@ from conduit.launch.public import (
     package_of,
     public_modules,
 )
-from conduit.launch.reports.folders import is_own
 from conduit.launch.uses import use
 from conduit.words import closest, is_a, like, slip
 

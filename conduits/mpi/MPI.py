@@ -41,8 +41,7 @@ from conduits.mpi.awaited.request import MESSAGE_NO_PROC, MESSAGE_NULL, REQUEST_
 from conduits.mpi.awaited.request import MatchedMessage as Message
 from conduits.mpi.awaited.status import UNDEFINED, Status
 from conduits.mpi.engine.buffered import OVERHEAD as BSEND_OVERHEAD
-from conduits.mpi.engine.plain import TAG_UB
-from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
+from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL, TAG_UB
 from conduits.mpi.errors import ErrorClass as _ErrorClass
 from conduits.mpi.errors import MpiError as Exception
 from conduits.mpi.program import alone as _alone

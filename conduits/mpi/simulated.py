@@ -33,9 +33,10 @@ from conduits.mpi.awaited.process import CURRENT, Both, Process, RequestPlace, T
 from conduits.mpi.awaited.same_calls import SameCalls
 from conduits.mpi.awaited.status import Status
 from conduits.mpi.crossed_sends import Unasked
+from conduits.mpi.engine.contexts import HIDDEN
 from conduits.mpi.engine.device import MORE, NOTHING, Device
 from conduits.mpi.engine.engine import Engine
-from conduits.mpi.engine.plain import HIDDEN, EngineLibrary
+from conduits.mpi.engine.plain import EngineLibrary
 from conduits.mpi.engine.transfer import PROC_NULL
 from conduits.mpi.engine.worker import Worker
 from conduits.mpi.libraries.installation import Installation

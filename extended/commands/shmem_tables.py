@@ -8,7 +8,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from conduit.benchmarks.console import print_table, print_text
+from conduit.commandline.console import print_table, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -15,11 +15,11 @@ from cyclopts import Parameter
 
 from conduit import BadRequest
 from conduit.benchmarks import BenchmarkOptions, Program, Record, View, measure
-from conduit.benchmarks.console import make_console
-from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_files, write_file
-from conduit.benchmarks.integers import Integer, Integers, Sizes
-from conduit.benchmarks.names import ConduitNames
 from conduit.benchmarks.report import runs_as_json
+from conduit.commandline.console import make_console
+from conduit.commandline.files import STANDARD_OUTPUT, File, check_files, write_file
+from conduit.commandline.integers import Integer, Integers, Sizes
+from conduit.commandline.names import ConduitNames
 from extended import shmem
 from extended.commands.shmem_tables import print_tests
 from extended.scaling import harness

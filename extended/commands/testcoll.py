@@ -19,7 +19,7 @@ from cyclopts import Parameter
 
 from conduit import BadRequest, ConduitError
 from conduit.benchmarks import BenchmarkOptions, Program, Record, View, execute, sizes
-from conduit.benchmarks.names import Choices
+from conduit.commandline.names import Choices
 from extended import Extended
 from extended.collectives.algorithms import TABLE
 from extended.commands.together import AHEAD, begin_together

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from statistics import fmean, median
 from typing import Any
 
 import conduit
@@ -31,11 +30,11 @@ def filtered_mean(seconds: Iterable[float]) -> float:
 
     Source: Luecke, Spanoyannis and Kraeva, section 2.
     """
-    times = _checked(seconds)[1:]
-    limit = SPIKE * median(times)
-    spikes = sum(time > limit for time in times)
-    removed = min(spikes, len(times) // SHARE)
-    return fmean(sorted(times)[: len(times) - removed])
+    times = sorted(_checked(seconds)[1:])
+    median = (times[(len(times) - 1) // 2] + times[len(times) // 2]) / 2
+    spikes = sum(time > SPIKE * median for time in times)
+    kept = times[: len(times) - min(spikes, len(times) // SHARE)]
+    return math.fsum(kept) / len(kept)
 
 
 def _checked(seconds: Any) -> Sequence[float]:

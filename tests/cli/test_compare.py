@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from conduit.benchmarks.files import write_file
 from conduit.benchmarks.progress import Progress
+from conduit.commandline.files import write_file
 from conduit.commands.cli import call
 from conduit.seeing.comparison import differences, pictures, results_of
 from conduit.seeing.comparison.results import from_json, read_results

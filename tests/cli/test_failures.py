@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import conduit
-from conduit.launch.reports import folders
+from conduit.launch import folders
 from conduits.loggp.port import LoggpTransport
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 import conduit
-from conduit.benchmarks.console import make_console, print_table
+from conduit.commandline.console import make_console, print_table
 from conduit.commands.tables import grid
 from conduit.contract import Constant, RawTable
 from conduit.errors import UnknownConduit

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from conduit.benchmarks import console
+from conduit.commandline import console
 from conduit.commands.cli import call
 from conduit.commands.tables import grid
 from conduit.launch import output, processes, starting, terminal

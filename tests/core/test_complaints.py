@@ -5,7 +5,7 @@ import types
 
 import pytest
 
-from conduit.launch import complaints, launchers, output, process
+from conduit.launch import complaints, launchers, output, process, watches
 from conduit.launch.raised import told_of
 
 ERROR = ValueError("wrong")
@@ -24,7 +24,7 @@ def rank(monkeypatch):
             shows=lambda _, alike: not any(other < number for other in alike),
         )
         monkeypatch.setattr(output, "speech", lambda: own)
-        monkeypatch.setattr(process, "_WATCHES", [] if own is None else [watch])
+        monkeypatch.setattr(watches, "WATCHES", [] if own is None else [watch])
 
     return put
 

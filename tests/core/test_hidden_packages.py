@@ -124,7 +124,7 @@ def test_it_is_told_once(tmp_path, program):
 HOOKED = """\
 import sys
 beside = sys.path.pop(0)
-import conduit
+import conduit, conduit.launch.simulated
 for name in list(sys.modules):
     if name.partition(".")[0] in ("trio", "random"):
         del sys.modules[name]

@@ -19,9 +19,9 @@ import conduit
 from conduit.contract import JobSetup
 from conduit.core.endpoint import Endpoint
 from conduit.launch import interrupts, job
+from conduit.launch.folders import is_own
 from conduit.launch.messages import MessageRank
 from conduit.launch.registry import parse_spec
-from conduit.launch.reports.folders import is_own
 from conduit.launch.simulated import SimulatedJob
 from conduit.sim.run import run_tasks
 from conduit.simnet.allgather import Allgather

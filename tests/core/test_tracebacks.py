@@ -11,7 +11,7 @@ import pytest
 import trio
 
 import conduit
-from conduit.launch.reports import folders
+from conduit.launch import folders
 from conduits.mpi import MPI
 from extended import Extended, shmem, upc
 

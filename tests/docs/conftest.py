@@ -35,7 +35,14 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((RO
 _FENCE = re.compile(r"(?:<!-- (?P<file>examples/\S+) -->\n+)?^```(?P<kind>\w*)\n(?P<body>.*?)^```$", re.M | re.S)
 _SCRIPTS = sysconfig.get_path("scripts")
 _SETTINGS = {"COLUMNS": "100", "PYTHONWARNINGS": "default", "NO_COLOR": "1"}
-_USUAL = ("conduit.commands.cli", "conduit.commands.run", "extended", "rich.console", "rich.table")
+_USUAL = (
+    "conduit.commands.cli",
+    "conduit.commands.run",
+    "conduit.launch.simulated",
+    "extended",
+    "rich.console",
+    "rich.table",
+)
 """What most commands import anyhow; no network is among it."""
 _REAL = "mpi:library=mpi4py"
 _COMMANDS = {

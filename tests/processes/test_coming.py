@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conduit.launch import coming
+from conduit.launch import coming, marks
 from conduit.launch.launchers import StartedTogether
 from conduit.launch.starting import _in_shared_memory
 
@@ -155,7 +155,7 @@ class TestWords:
         assert told(monkeypatch, {0: (1, ""), 1: (2, "")}, of(2, 0, 2)) == ""
 
     def test_a_program_that_is_over_comes_no_more(self, monkeypatch):
-        seen = {0: (2, "a.py:9"), 1: (coming._END, "")}
+        seen = {0: (2, "a.py:9"), 1: (marks.END, "")}
         assert told(monkeypatch, seen, of(2, 0, 2), 2) == (
             "1 of 2 processes has come to the next job and waits there for the others (rank 0 at a.py:9); "
             f"rank 1 has ended without it: {TO_DO}"
@@ -164,7 +164,7 @@ class TestWords:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such marks")
 def test_a_place_that_is_too_long_for_a_mark_is_left_out():
-    own = coming._Own()
+    own = marks.OwnMark()
     own.leave(3, "/very" * 60 + ".py:1")
     try:
         assert coming._mark_of(os.getpid())[0] >= 3

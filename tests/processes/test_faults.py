@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conduit.launch.reports.words import named
+from conduit.launch.phrases import named
 
 from .conftest import MPI
 
@@ -486,7 +486,7 @@ def test_the_launcher_is_killed(shell):
 LATE = """
 import time
 
-from conduit.launch import process, watch
+from conduit.launch import watch, watches
 
 watch.HEARD_S = {patience}
 
@@ -494,7 +494,7 @@ watch.HEARD_S = {patience}
 async def main(ep):
     await ep.attach()
     if ep.rank == 0:
-        (own,) = process._WATCHES
+        (own,) = watches.WATCHES
         while not own.{heard}:
             pass
     raise LookupError("lost")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import conduit
 from conduit.errors import ConduitError, Deadlock
-from conduit.launch.tracing import tracing
+from conduit.launch.traced import tracing
 from conduit.seeing.timeline.recording import CpuSpan
 from conduit.seeing.timeline.tracks import lanes
 

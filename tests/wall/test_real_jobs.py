@@ -9,7 +9,7 @@ import pytest
 import trio
 
 import conduit
-from conduit.benchmarks.files import check_trace
+from conduit.commandline.files import check_trace
 from conduit.commands.reported import Reported
 from conduit.contract import Awaited, RankKind
 from conduit.errors import BadRequest

@@ -6,9 +6,9 @@ from collections.abc import Sequence, Set
 
 import attrs
 
+from conduit.launch.phrases import span, wall
 from conduit.launch.reports import graph, together
 from conduit.launch.reports.records import RankRecord, Report, TaskRecord
-from conduit.launch.reports.words import span, wall
 
 AT_REST = ("deadlock", "stall")
 """Kinds of which it is known that nothing is on its way."""

@@ -20,17 +20,17 @@ from conduit.core import endpoint, written
 from conduit.core.started import started_at
 from conduit.core.steps import steps_of
 from conduit.launch import tasks
+from conduit.launch.folders import is_between, is_library, is_made, is_own
 from conduit.launch.life import LIFE, Life, Rank, Stage
+from conduit.launch.own_variables import own_variables, shared_variables
 from conduit.launch.polls import polls_of
 from conduit.launch.reports.again import again
 from conduit.launch.reports.clocks import looks_at_time
 from conduit.launch.reports.clues import CarriedClue
 from conduit.launch.reports.computing import on_loops
-from conduit.launch.reports.folders import is_between, is_library, is_made, is_own
 from conduit.launch.reports.last_waits import ends
 from conduit.launch.reports.not_called import compares_methods
 from conduit.launch.reports.nothing_returned import returns_nothing
-from conduit.launch.reports.own_variables import own_variables, shared_variables
 from conduit.launch.reports.predicate_values import never_assigned, values_read
 from conduit.launch.reports.records import (
     COMPUTES,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from conduit.contract import Awaited
 from conduit.core import written
+from conduit.launch.phrases import named
 from conduit.launch.reports.records import RankRecord, TaskRecord
-from conduit.launch.reports.words import named
 
 _MOST = 4  # lines
 

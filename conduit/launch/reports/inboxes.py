@@ -7,9 +7,9 @@ from collections.abc import Callable, Container, Sequence
 
 from conduit.contract import Awaited
 from conduit.core import written
+from conduit.launch.phrases import common, counted, named
 from conduit.launch.reports.graph import pattern, waits
 from conduit.launch.reports.records import HeldRecord, MessageRecord, RankRecord, SourceLine, WaitRecord
-from conduit.launch.reports.words import common, counted, named
 from conduit.words import many
 
 _KINDS = 3  # of handlers, of those whose messages were not handled; of resources that some of many ranks use

@@ -10,7 +10,7 @@ import trio
 
 from conduit.core import written
 from conduit.launch import tasks
-from conduit.launch.reports.folders import is_own
+from conduit.launch.folders import is_own
 
 _WAITS = ("_block_until", "sleep_forever")
 """Functions of the endpoint and of Trio that do nothing but wait."""

@@ -12,13 +12,13 @@ import attrs
 
 from conduit.contract import Awaited
 from conduit.core.written import of_cells
+from conduit.launch.phrases import common, counted, named, ranges, shorten, span, wall
 from conduit.launch.reports.explain import AT_REST
 from conduit.launch.reports.graph import pattern, shape, task_shape
 from conduit.launch.reports.held import held_back
 from conduit.launch.reports.inboxes import in_use, in_use_together, not_handled
 from conduit.launch.reports.records import COMPUTES, Cause, RankRecord, Report, TaskRecord, WaitRecord
 from conduit.launch.reports.together import concluded, crossed, differing
-from conduit.launch.reports.words import common, counted, named, ranges, shorten, span, wall
 from conduit.words import many
 
 _MOST = 25  # lines

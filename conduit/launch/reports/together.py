@@ -11,10 +11,10 @@ import attrs
 
 from conduit.contract import Awaited, Participation
 from conduit.core import written
+from conduit.launch.phrases import common, named
 from conduit.launch.reports.clues import CarriedClue
 from conduit.launch.reports.graph import pattern
 from conduit.launch.reports.records import HeldRecord, RankRecord, SourceLine, TaskRecord, WaitRecord
-from conduit.launch.reports.words import common, named
 
 _MOST = 4  # calls that are named
 

@@ -3,13 +3,12 @@
 from conduit.seeing.timeline.accounts import Account, accounts
 from conduit.seeing.timeline.chrome import ChromeTrace
 from conduit.seeing.timeline.parts import RankPart, join_parts, part_of
-from conduit.seeing.timeline.recording import Failure, Recording
+from conduit.seeing.timeline.recording import Recording
 from conduit.seeing.timeline.timeline import Timeline
 
 __all__ = [
     "Account",
     "ChromeTrace",
-    "Failure",
     "RankPart",
     "Recording",
     "Timeline",

@@ -8,7 +8,8 @@ from functools import partial
 import attrs
 
 from conduit.contract import Identity
-from conduit.seeing.timeline.recording import NEVER, Failure, RecordedWait, Recording, SentMessage, Spans
+from conduit.core.observer import Failure
+from conduit.seeing.timeline.recording import NEVER, RecordedWait, Recording, SentMessage, Spans
 
 
 @attrs.define

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import attrs
 
 from conduit.contract import Identity
-from conduit.core.observer import CpuListener, LinkListener, MessageListener, WaitListener
+from conduit.core.observer import CpuListener, Failure, LinkListener, MessageListener, WaitListener
 from conduit.words import many
 
 NEVER = -1
@@ -167,19 +167,6 @@ class RecordedWait:
     what: str
     ranks: tuple[int, ...]
     place: str
-
-
-@attrs.frozen
-class Failure:
-    """What a job that failed ended with.
-
-    Attributes:
-        text: what is said of it: lines, with that of the program which it happened at.
-        standstill: whether the job got no further, so that its time went to waits that nothing could end.
-    """
-
-    text: str
-    standstill: bool = False
 
 
 class Recording(CpuListener, LinkListener, MessageListener, WaitListener):

@@ -14,9 +14,9 @@ from conduits.mpi.adapter.transfer import Begun, ExtractedMessage, ProbedMessage
 from conduits.mpi.awaited.peers import peer_in_words
 from conduits.mpi.collectives.blocks import Blocks
 from conduits.mpi.engine.buffered import AttachedBuffer
-from conduits.mpi.engine.contexts import CONTEXTS, ContextNumbers
+from conduits.mpi.engine.completed import CompletedRequest
+from conduits.mpi.engine.contexts import CONTEXTS, GROUP, HIDDEN, P2P, ContextNumbers
 from conduits.mpi.engine.persistent import PersistentCalls
-from conduits.mpi.engine.plain import GROUP, HIDDEN, P2P, CompletedRequest
 from conduits.mpi.engine.schedule import Schedule, Steps
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
 from conduits.mpi.errors import ErrorClass, MpiError

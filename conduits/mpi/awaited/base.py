@@ -15,8 +15,7 @@ from conduits.mpi.awaited.group import CONGRUENT, IDENT, SIMILAR, UNEQUAL, Group
 from conduits.mpi.awaited.peers import peer_in_words
 from conduits.mpi.awaited.process import Process
 from conduits.mpi.crossed_sends import UntilReceived
-from conduits.mpi.engine.plain import TAG_UB
-from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
+from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL, TAG_UB
 from conduits.mpi.errors import ErrorClass, MpiError
 
 _LOWER = {

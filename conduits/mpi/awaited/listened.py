@@ -13,8 +13,8 @@ from conduit import Endpoint
 from conduits.mpi.awaited.collective import Beginning
 from conduits.mpi.awaited.comm import Comm
 from conduits.mpi.awaited.process import Process
+from conduits.mpi.engine.contexts import P2P
 from conduits.mpi.engine.persistent import PersistentCalls
-from conduits.mpi.engine.plain import P2P
 from conduits.mpi.engine.transfer import PROC_NULL
 from conduits.mpi.interface import SharedPiece
 

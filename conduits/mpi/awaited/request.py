@@ -17,7 +17,7 @@ from conduits.mpi.awaited.buffers import Span, span
 from conduits.mpi.awaited.open_requests import OpenRequest, OpenRequests
 from conduits.mpi.awaited.process import Process, RequestPlace, TransferComm, current
 from conduits.mpi.awaited.status import UNDEFINED, Status, check_status, error_class
-from conduits.mpi.engine.plain import CompletedRequest
+from conduits.mpi.engine.completed import CompletedRequest
 from conduits.mpi.errors import ErrorClass, MpiError
 
 

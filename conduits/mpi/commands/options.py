@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from conduit import BadRequest, Endpoint
 from conduit.benchmarks import BenchmarkOptions, SizeMark
-from conduit.benchmarks.names import OfConduit
+from conduit.commandline.names import OfConduit
 from conduits.mpi.collectives.algorithms import LIBRARY
 from conduits.mpi.network import Mpi
 from conduits.mpi.program import entered

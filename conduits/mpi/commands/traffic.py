@@ -21,8 +21,8 @@ from cyclopts import Parameter
 
 from conduit import BadRequest, ConduitError
 from conduit.benchmarks import Program, Record, View, execute, sizes
-from conduit.benchmarks.names import Choices
 from conduit.benchmarks.record import MB
+from conduit.commandline.names import Choices
 from conduits.mpi.awaited.operators import MAX
 from conduits.mpi.awaited.request import Request
 from conduits.mpi.awaited.status import Status

@@ -16,6 +16,8 @@ from conduits.mpi.errors import ErrorClass, MpiError
 CONTEXTS = 3
 """Of a communicator: what programs send, what collectives send, and what a part of its ranks sends that makes a
 communicator of its own."""
+P2P, HIDDEN, GROUP = range(CONTEXTS)
+"""These three."""
 END = 1 << 32
 """Envelopes have 32 bits for the number."""
 OWN = END // 2

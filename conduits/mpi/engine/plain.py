@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from conduits.mpi.engine.buffered import AttachedBuffer
-from conduits.mpi.engine.contexts import ContextNumbers
+from conduits.mpi.engine.completed import CompletedRequest
+from conduits.mpi.engine.contexts import GROUP, HIDDEN, P2P, ContextNumbers
 from conduits.mpi.engine.device import IncomingMessage
 from conduits.mpi.engine.engine import Engine
 from conduits.mpi.engine.persistent import PersistentCalls
@@ -21,45 +22,7 @@ from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL, Mode, R
 from conduits.mpi.errors import ErrorClass, MpiError
 from conduits.mpi.interface import PlainRequest, SharedPiece, SharedTake
 
-TAG_UB = (1 << 31) - 1
-"""The largest tag."""
 _STANDARD = Mode.STANDARD
-P2P, HIDDEN, GROUP = range(3)
-"""The contexts of a communicator; see `conduits.mpi.engine.contexts`."""
-
-
-class CompletedRequest:
-    """A request that was over when it was made: a send to PROC_NULL or a receive from it.
-
-    Attributes:
-        source, tag, nbytes: of what it got.
-        error: None.
-    """
-
-    __slots__ = ("nbytes", "source", "tag")
-
-    over = True
-    cancelled = False
-    error: BaseException | None = None
-
-    def __init__(self, source: int = PROC_NULL, tag: int = ANY_TAG) -> None:
-        self.source = source
-        self.tag = tag
-        self.nbytes = 0
-
-    def Test(self) -> bool:
-        """Return True."""
-        return True
-
-    def Start(self) -> None:
-        """Refuse: it is not persistent."""
-        raise TypeError("Start: this request is no persistent one")
-
-    def Cancel(self) -> None:
-        """Do nothing."""
-
-    def Free(self) -> None:
-        """Do nothing."""
 
 
 class Found:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from conduits.mpi.engine.software import Software
+if TYPE_CHECKING:  # what it is made of is the simulation, which a program of MPI may do without
+    from conduits.mpi.engine.software import Software
 
 ANY_SOURCE = -2
 """As a receive's source: any rank.  MPICH's number, as are the others."""
 ANY_TAG = -1
 """As a receive's tag: any."""
+TAG_UB = (1 << 31) - 1
+"""The largest tag."""
 PROC_NULL = -1
 """As a rank: none.  A send to it or a receive from it is over at once."""
 

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter, Token
 
-from conduit.benchmarks.names import Value
+from conduit.commandline.names import Value
+from conduit.errors import BadRequest
 from conduit.options import POWERS
 
 
@@ -75,3 +76,9 @@ Integers = Annotated[tuple[int, ...], Parameter(converter=_integers, n_tokens=1,
 
 Sizes = Annotated[tuple[int, ...], Parameter(converter=_sizes, n_tokens=1, negative=(), show_default=False)]
 """The type of an option that is one or several numbers of bytes, each as a `Size`, joined by commas."""
+
+
+def at_least(least: int, name: str, value: int) -> None:
+    """Refuse an option of the command line that is below what it must be."""
+    if value < least:
+        raise BadRequest(f"--{name} {value} is too small; it must be at least {least}")

@@ -5,7 +5,6 @@ import io
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,8 +12,9 @@ from typing import Annotated, Any
 from cyclopts import Parameter, Token
 
 from conduit import BadRequest, ConduitError
-from conduit.benchmarks.names import Value
+from conduit.commandline.names import Value
 from conduit.contract import RankKind
+from conduit.launch.distributions import version
 from conduit.launch.registry import DISTRIBUTION, Spec
 from conduit.launch.terminal import tell_written
 
@@ -158,20 +158,18 @@ def check_apart(outputs: Mapping[str, Path | None], program: Path | None = None)
             )
 
 
-def check_beside(outputs: Mapping[str, Path | None], option: str, folder: Path | None, inside: Iterable[Path]) -> None:
+def check_beside(outputs: Mapping[str, Path | None], option: str, folder: Path, inside: Iterable[Path]) -> None:
     """Refuse files for results that a folder for results would overwrite, or that are that folder.
 
     Args:
         outputs: as in `check_apart`.
         option: which one names the folder, without hyphens.
-        folder: where files are written to, None where none are wanted.
+        folder: where files are written to.
         inside: these files.
 
     Raises:
         BadRequest: one of the files is one of these, by whatever path, or the folder itself.
     """
-    if folder is None:
-        return
     taken = {os.path.realpath(each) for each in (folder, *inside)}
     for name, path in outputs.items():
         if path is None or path == STANDARD_OUTPUT:

@@ -1,0 +1,64 @@
+"""What a start imports: not what most programs and commands never use."""
+
+import subprocess
+import sys
+
+import pytest
+
+LOOKED_AT = ("conduit.seeing", "html", "statistics", "matplotlib", "pandas")
+"""What people look at, and what that alone needs."""
+RUN = ("conduit.launch.process", "conduit.launch.simulated", "conduit.launch.real", "conduit.launch.starting")
+FAILED = ("conduit.launch.reports", "conduit.launch.errors", "conduit.launch.hints", "conduit.launch.stall")
+"""What tells of a job that has failed."""
+SIMULATED = ("conduit.sim", "conduit.simnet", "conduits.mpi.engine.engine", "conduits.mpi.libraries")
+REAL = ("conduit.wall", "conduit.launch.watch", "conduit.launch.coming", "mpi4py")
+COMMANDS = ("conduit.benchmarks", "conduit.commands", "conduit.commandline", "conduit.conformance", "cyclopts", "rich")
+SLOW = ("importlib.metadata", "email", "zipfile")
+"""What Python has for what is installed, and what that imports."""
+NEVER = (*LOOKED_AT, *SLOW)
+
+JOB = "import conduit\nasync def main(ep):\n    await ep.attach()\nconduit.run(main, conduit='loggp'{})"
+
+
+@pytest.mark.parametrize(
+    ("program", "without"),
+    [
+        ("import conduit", (*NEVER, *RUN, *FAILED, *SIMULATED, *REAL, *COMMANDS, "json")),
+        ("import conduit; conduit.__version__", NEVER),
+        ("import extended", (*NEVER, *RUN, *FAILED, *SIMULATED, *REAL, *COMMANDS, "json")),
+        ("import extended.upc", (*NEVER, *RUN, *FAILED, *SIMULATED, *REAL, *COMMANDS)),
+        ("import extended.shmem", (*LOOKED_AT[:1], *SLOW, *RUN, *FAILED, *SIMULATED, *REAL, *COMMANDS)),
+        ("import extended.windows", (*NEVER, *RUN, *FAILED, *SIMULATED, *REAL, *COMMANDS)),
+        ("from conduits.mpi import MPI", (*NEVER, *RUN, *FAILED, *SIMULATED, *REAL, *COMMANDS)),
+        (JOB.format(""), (*NEVER, *REAL, *COMMANDS, *RUN[2:], RUN[0])),
+        (JOB.format(", trace=True"), ("conduit.seeing.report", *LOOKED_AT[2:], *SLOW, *REAL, *COMMANDS)),
+    ],
+)
+def test_a_start_imports_nothing_that_it_does_not_need(program, without):
+    assert _needless([sys.executable, "-c", f"{program}\nimport sys\nprint('imported:', *sys.modules)"], without) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "without"),
+    [
+        (["list"], (*LOOKED_AT, *SLOW, *RUN, *FAILED, "conduit.benchmarks")),
+        (
+            ["run", "prog.py", "--conduit", "loggp"],
+            (*NEVER, *REAL, "conduit.benchmarks", "rich", "conduit.launch.tracing"),
+        ),
+        (["--help"], SLOW),
+    ],
+)
+def test_a_command_imports_nothing_that_it_does_not_need(tmp_path, monkeypatch, words, without):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text("async def main(ep):\n    await ep.attach()\n")
+    call = f"from conduit.commands.cli import call\ncall({words})\nimport sys\nprint('imported:', *sys.modules)"
+    assert _needless([sys.executable, "-c", call], without) == []
+
+
+def _needless(command, without):
+    """Return which of some modules and packages a process has imported in the end."""
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    imported = done.stdout.rpartition("imported: ")[2].split()
+    assert "conduit" in imported
+    return [name for name in without if any(f"{each}.".startswith(f"{name}.") for each in imported)]
