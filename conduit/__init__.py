@@ -83,7 +83,8 @@ _instead = {
 def __getattr__(name: str) -> str:
     """Return what is looked up only when it is asked for."""
     if name == "__version__":
-        from conduit.launch.distributions import version
+        from importlib.metadata import version
+
         from conduit.launch.registry import DISTRIBUTION
 
         return version(DISTRIBUTION)

@@ -5,6 +5,7 @@ import io
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +15,6 @@ from cyclopts import Parameter, Token
 from conduit import BadRequest, ConduitError
 from conduit.commandline.names import Value
 from conduit.contract import RankKind
-from conduit.launch.distributions import version
 from conduit.launch.registry import DISTRIBUTION, Spec
 from conduit.launch.terminal import tell_written
 

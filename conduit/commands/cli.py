@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from errno import ENOSPC
 from importlib import import_module
+from importlib.metadata import version
 from typing import Annotated, Any
 
 from cyclopts import App, CycloptsError, Parameter
@@ -19,7 +20,6 @@ from conduit.errors import BadRequest, ConduitError, UnknownConduit
 from conduit.launch import interrupts, output, terminal
 from conduit.launch.call_words import WORDS, WRONG_CALL
 from conduit.launch.complaints import complain_of
-from conduit.launch.distributions import version
 from conduit.launch.registry import DISTRIBUTION, commands
 
 DONE, FAILED = 0, 1

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from html import escape
+from importlib.metadata import version
 from typing import Any
 
 import attrs
 
 from conduit.errors import BadRequest, NetworkError
-from conduit.launch.distributions import version
 from conduit.launch.explaining import ExplainedExchange, explain_named
 from conduit.launch.fresh import call_fresh
 from conduit.launch.registry import DISTRIBUTION, OPERATIONS, Spec, installed, parse_spec

@@ -10,6 +10,7 @@ import inspect
 import textwrap
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 from typing import Any
 
@@ -21,7 +22,6 @@ from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
 from conduit.launch import wrong_spec
 from conduit.launch.class_problems import attribute_problem, making_problem, signature_problem
-from conduit.launch.distributions import WRITTEN, Entry, entry_points
 from conduit.options import (
     declaration_problem,
     in_effect,
@@ -271,7 +271,7 @@ def plugins() -> set[str]:
     return {entry.value.partition(":")[0].partition(".")[0] for entry in installed(CONDUITS).values()} - layers_
 
 
-def installed(group: str) -> Mapping[str, Entry]:
+def installed(group: str) -> Mapping[str, EntryPoint]:
     """Return the entry points of a group by name; nothing is imported.
 
     Of two distributions that register the same name the first on the path counts, as for modules; a conduit of such a
@@ -281,16 +281,16 @@ def installed(group: str) -> Mapping[str, Entry]:
 
 
 @functools.cache
-def _lookup(group: str) -> Mapping[str, Sequence[Entry]]:
-    found: dict[str, list[Entry]] = {}
+def _lookup(group: str) -> Mapping[str, Sequence[EntryPoint]]:
+    found: dict[str, list[EntryPoint]] = {}
     for entry in entry_points(group=group):
         found.setdefault(entry.name, []).append(entry)
     return MappingProxyType(found)
 
 
-def _malformed(entry: Entry) -> str:
+def _malformed(entry: EntryPoint) -> str:
     """Return why an entry point leads to nothing, "" where it leads somewhere."""
-    if WRITTEN.match(entry.value) is None:
+    if EntryPoint.pattern.match(entry.value) is None:
         return f"its entry point is {entry.value!r}; write {entry.name} = package.module:Class"
     return ""
 
@@ -304,7 +304,7 @@ def _in_conflict(name: str) -> str:
     return f"several packages have registered the name: {' and '.join(who)}; uninstall all but one of them"
 
 
-def _load(name: str, entry: Entry) -> "type[Conduit] | ImportFailure":
+def _load(name: str, entry: EntryPoint) -> "type[Conduit] | ImportFailure":
     """Import a conduit; whatever its import raises belongs to that conduit alone, be it that it exits."""
     if problem := _malformed(entry) or _in_conflict(name):
         return ImportFailure(name, entry.value, ConduitError(problem))
