@@ -26,11 +26,16 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out what runs when it is asked for: `pytest tests/docs -m every`, `pytest tests/processes -m every`."""
+    """Leave out what runs when it is asked for: `pytest tests/docs -m every`, `pytest tests/processes -m every`.
+
+    What starts processes comes first.  One worker of pytest-xdist at a time runs it, for minutes, while the others do the
+    rest; at the end there are only short tests, of which all can have as many as they have time for.
+    """
     if "every" not in config.option.markexpr:
         left_out = {item for item in items if item.get_closest_marker("every")}
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
+    items.sort(key=lambda item: "alone" not in getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session", autouse=True)
