@@ -13,8 +13,9 @@ from conduit.benchmarks import progress
 
 # What an example may take must not depend on how busy the machine is.
 BUSY = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-# The tests decide whether a change may land: the same examples each time.  `--hypothesis-profile=search` draws others.
-settings.register_profile("same", **BUSY, derandomize=True)
+# The tests decide whether a change may land: the same examples each time.  `--hypothesis-profile=search` draws others,
+# and more of them where a test does not say how many.
+settings.register_profile("same", **BUSY, derandomize=True, max_examples=60)
 settings.register_profile("search", **BUSY)
 settings.load_profile("same")
 
@@ -28,7 +29,7 @@ def pytest_addoption(parser):
 def pytest_collection_modifyitems(config, items):
     """Leave out what runs when it is asked for: `pytest tests/docs -m every`, `pytest tests/processes -m every`.
 
-    What starts processes comes first.  One worker of pytest-xdist at a time runs it, for minutes, while the others do the
+    What starts processes comes first.  One worker of pytest-xdist at a time runs it, for minutes, while others do the
     rest; at the end there are only short tests, of which all can have as many as they have time for.
     """
     if "every" not in config.option.markexpr:
