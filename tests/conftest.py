@@ -2,6 +2,7 @@
 
 import gc
 import math
+import os
 import signal
 import sys
 
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, settings
 
 import conduit
 from conduit.benchmarks import progress
+from tests.forked import forking
 
 # What an example may take must not depend on how busy the machine is.
 BUSY = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -50,6 +52,23 @@ def ctrl_c():
     """Let Ctrl-C interrupt: a shell that starts the tests in its background has it ignored, for them and theirs."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session")
+def forked():
+    """Run modules and files by Python where conduit has been imported already."""
+    with forking("conduit", environment=os.environ) as found:
+        yield found
+
+
+@pytest.fixture
+def ran(forked, tmp_path):
+    """Run modules and files so in a folder of the test's own; called with their names and arguments."""
+
+    def run(name, *words):
+        return forked.run(name, *words, cwd=tmp_path, env=os.environ)
+
+    return run
 
 
 class BothWays:
