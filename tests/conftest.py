@@ -41,6 +41,14 @@ def pytest_collection_modifyitems(config, items):
     items.sort(key=lambda item: "alone" not in getattr(item, "fixturenames", ()))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def kept():
+    """Leave what the tests of a file have left out of all later looks at all objects, as for garbage: it stays."""
+    yield
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def busy_machine():
     """Let no benchmark say how far it is because this machine is busy."""
