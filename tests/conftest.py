@@ -79,6 +79,12 @@ def ran(forked, tmp_path):
     return run
 
 
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Draw no pictures of reports, which takes a second a page: for tests that look at other things."""
+    monkeypatch.setattr("conduit.seeing.report.page.draw_svg", lambda picture: b"<svg></svg>")
+
+
 class BothWays:
     """Runs jobs with `inline=yes` and with `inline=no`, and compares all that a user can see of the two."""
 
