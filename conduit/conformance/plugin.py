@@ -133,7 +133,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 def _leave_to_others(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave each check to as many conduits as the setting says, and each rule on each of them to one check at least."""
-    chosen, others = [], []
+    chosen: list[pytest.Item] = []
+    others: list[pytest.Item] = []
     for item in items:
         (chosen if _has_turn(config, item) else others).append(item)
     checked = {pair for item in chosen for pair in _rules(item)}
