@@ -68,7 +68,7 @@ def test_large_hosts_are_tried_with_more_ranks():
     assert {case.ranks_per_host for case in of("sci")} == {None, 1, 2}
 
 
-@pytest.mark.parametrize(("spec", "ranks", "per_host"), [("sunfire", 48, 24), ("startx", 16, 8), ("sci", 8, 2)])
+@pytest.mark.parametrize(("spec", "ranks", "per_host"), [("sunfire:order=strict,inline=yes", 48, 24), ("startx", 16, 8), ("sci", 8, 2)])
 def test_full_fills_two_hosts_to_the_last_cpu(spec, ranks, per_host):
     assert (ranks, per_host) in {(case.ranks, case.ranks_per_host) for case in of(spec, full=True)}
 
@@ -78,7 +78,7 @@ def test_full_hosts_are_also_tried_with_every_option_changed():
     varied = ("order", "inline", "config", "wiring", "poll", "outstanding", "fault")
     assert all(getattr(plain, name) != getattr(changed, name) for name in varied)
     assert (plain.stripes, changed.stripes) == (2, 2)
-    assert of("sunfire", full=True)[1].options.stripes == 2
+    assert of("sunfire:order=strict,inline=yes", full=True)[1].options.stripes == 2
 
 
 def test_full_has_five_seeds_of_weak_ordering():
