@@ -2259,7 +2259,7 @@ def test_a_task_in_a_request_is_in_the_call_that_was_written(shown):
     ],
 )
 def test_a_task_in_a_call_of_a_layer_is_in_the_call_that_was_written(shown, head, call):
-    lines = shown(f"{head}while True: await {call}", "--time-limit", "1e-3")
+    lines = shown(f"{head}while True: await {call}", "--time-limit", "5e-4")
     where = f"prog.py:{head.count(chr(10)) + 1} in main: "
     doing = [line.partition(where)[2] for line in lines if where in line]
     assert doing
