@@ -68,7 +68,9 @@ def test_large_hosts_are_tried_with_more_ranks():
     assert {case.ranks_per_host for case in of("sci")} == {None, 1, 2}
 
 
-@pytest.mark.parametrize(("spec", "ranks", "per_host"), [("sunfire:order=strict,inline=yes", 48, 24), ("startx", 16, 8), ("sci", 8, 2)])
+@pytest.mark.parametrize(
+    ("spec", "ranks", "per_host"), [("sunfire:order=strict,inline=yes", 48, 24), ("startx", 16, 8), ("sci", 8, 2)]
+)
 def test_full_fills_two_hosts_to_the_last_cpu(spec, ranks, per_host):
     assert (ranks, per_host) in {(case.ranks, case.ranks_per_host) for case in of(spec, full=True)}
 
