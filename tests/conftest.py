@@ -64,8 +64,8 @@ def ctrl_c():
 
 @pytest.fixture(scope="session")
 def forked():
-    """Run modules and files by Python where conduit has been imported already."""
-    with forking("conduit", environment=os.environ) as found:
+    """Run modules and files by Python where conduit and its command have been imported already."""
+    with forking("conduit", "conduit.commands.cli", "conduit.commands.run", environment=os.environ) as found:
         yield found
 
 
