@@ -86,7 +86,7 @@ async def main(ep):
             pass
 """)
     words = [sys.executable, "-m", "conduit", "run", "prog.py", "--conduit", "loggp", "--ranks", "2"]
-    done = subprocess.run([*words, "--time-limit", "1ms"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([*words, "--time-limit", "100us"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 1
-    assert done.stderr.startswith(("conduit run: time limit at 1000.000 us: ", "conduit run: deadlock at "))
+    assert done.stderr.startswith(("conduit run: time limit at 100.000 us: ", "conduit run: deadlock at "))
     assert done.stderr.count("left where it stood (`except Exception:` lets it through): task rank ") == 2
