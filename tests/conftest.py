@@ -2,6 +2,7 @@
 
 import gc
 import math
+import os
 import signal
 import sys
 
@@ -10,11 +11,13 @@ from hypothesis import HealthCheck, settings
 
 import conduit
 from conduit.benchmarks import progress
+from tests.forked import forking
 
 # What an example may take must not depend on how busy the machine is.
 BUSY = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-# The tests decide whether a change may land: the same examples each time.  `--hypothesis-profile=search` draws others.
-settings.register_profile("same", **BUSY, derandomize=True)
+# The tests decide whether a change may land: the same examples each time.  `--hypothesis-profile=search` draws others,
+# and more of them where a test does not say how many.
+settings.register_profile("same", **BUSY, derandomize=True, max_examples=60)
 settings.register_profile("search", **BUSY)
 settings.load_profile("same")
 
@@ -26,11 +29,24 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out what runs when it is asked for: `pytest tests/docs -m every`, `pytest tests/processes -m every`."""
+    """Leave out what runs when it is asked for: `pytest tests/docs -m every`, `pytest tests/processes -m every`.
+
+    What starts processes comes first.  One worker of pytest-xdist at a time runs it, for minutes, while others do the
+    rest; at the end there are only short tests, of which all can have as many as they have time for.
+    """
     if "every" not in config.option.markexpr:
         left_out = {item for item in items if item.get_closest_marker("every")}
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
+    items.sort(key=lambda item: "alone" not in getattr(item, "fixturenames", ()))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kept():
+    """Leave what the tests of a file have left out of all later looks at all objects, as for garbage: it stays."""
+    yield
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -44,6 +60,29 @@ def ctrl_c():
     """Let Ctrl-C interrupt: a shell that starts the tests in its background has it ignored, for them and theirs."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session")
+def forked():
+    """Run modules and files by Python where conduit and its command have been imported already."""
+    with forking("conduit", "conduit.commands.cli", "conduit.commands.run", environment=os.environ) as found:
+        yield found
+
+
+@pytest.fixture
+def ran(forked, tmp_path):
+    """Run modules and files so in a folder of the test's own; called with their names and arguments."""
+
+    def run(name, *words):
+        return forked.run(name, *words, cwd=tmp_path, env=os.environ)
+
+    return run
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Draw no pictures of reports, which takes a second a page: for tests that look at other things."""
+    monkeypatch.setattr("conduit.seeing.report.page.draw_svg", lambda picture: b"<svg></svg>")
 
 
 class BothWays:

@@ -1,14 +1,16 @@
-"""Runs `python -m MODULE WORDS...` in children of a process that has imported what they need: without a fresh start.
+"""Runs `python -m MODULE WORDS...` and `python FILE` in children of a process that has imported what they need.
 
-A fresh process spends most of a short command on imports.  Here one process per worker of the tests imports them, once
-and nothing else, and is forked for each command.  The child has the folder, the environment, the arguments and the
-streams that a fresh process would have, ends as one ends, and nothing that it does is there for the next one.
+A fresh process spends most of a short command on imports.  Here one process per worker of the tests imports what they
+need, once and nothing else, and is forked for each command.  The child has the folder, the environment, the arguments
+and the streams that a fresh process would have, ends as one ends, and nothing that it does is there for the next one.
 
 What begins processes of its own, or is about what is imported, is no work for it.
 """
 
 from __future__ import annotations
 
+import builtins
+import ctypes
 import gc
 import importlib
 import json
@@ -18,6 +20,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import types
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -69,7 +72,7 @@ class Forking:
         """Run a module as a program.
 
         Args:
-            module: its name.
+            module: its name; or the name of a file, which ends in `.py`.
             words: the arguments.
             cwd: the folder in which it runs.
             env: the environment; `PYTHONPATH` of it counts, other settings of Python are those of `environment`.
@@ -139,7 +142,20 @@ def _become(module: str, words: list[str], cwd: str, env: dict[str, str], stream
     sys.argv[:] = [module, *words]
     sys.dont_write_bytecode = bool(env.get("PYTHONDONTWRITEBYTECODE"))
     importlib.invalidate_caches()
+    if module.endswith(".py"):
+        sys.exit(_run_file(module))
     runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def _run_file(name: str) -> int:
+    """Run a file by the function of Python that does it, so that no line of this file is in its tracebacks."""
+    main = types.ModuleType("__main__")
+    main.__dict__["__builtins__"] = builtins
+    sys.modules["__main__"] = main
+    library = ctypes.CDLL(None)
+    library.fopen.restype = ctypes.c_void_p
+    file = ctypes.c_void_p(library.fopen(os.fsencode(name), b"rb"))
+    return int(ctypes.pythonapi.PyRun_SimpleFileExFlags(file, os.fsencode(name), 1, None) != 0)
 
 
 if __name__ == "__main__":

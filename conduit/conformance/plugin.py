@@ -26,6 +26,7 @@ MARKERS = (
     "once: checks what no option changes, at some expense: runs on the first case alone",
     "ends: a job of this check is ended before its time, which ends all processes where ranks are processes",
     "simulated: looks at virtual time or at what only a simulation can see",
+    "on(spec): the conduit that a check is put to here, as it was named; where conduits take turns",
 )
 SIMPLE_FIRST = (
     "test_start", "test_messages", "test_limits", "test_replies", "test_payload", "test_flow", "test_leftovers",
@@ -69,7 +70,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("conformance", "specs of conduits to put to the conformance suite", type="args", default=[])
     parser.addini(
         "conformance_cases",
-        "on how many cases a check runs at most, those of all conduits together; 0 for all that there are",
+        "on how many cases a check runs at most, those of all conduits together; where these are more than that they "
+        "take turns, and each rule is checked on each of them; 0 for all that there are",
         default="0",
     )
     parser.addini(
@@ -108,12 +110,15 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
         return []
     most = _most(config)
     count = sum(len(_all_cases(config, spec)[: None if most is None else ceil(most)]) for spec in specs)
-    head = f"conformance: {', '.join(specs)}; {count} cases, repeat with {_again(config)}"
+    turns = f", a check on {_together(config)} of them" if _take_turns(config) else ""
+    head = f"conformance: {', '.join(specs)}; {count} cases{turns}, repeat with {_again(config)}"
     return [head, *(f"conformance: {text}" for text in map(slow, specs) if text)]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Bring together the checks that run in one job of processes; let what is simple come first."""
+    if _take_turns(config):
+        _leave_to_others(config, items)
     jobs = config.stash[_JOBS]
     items.sort(key=lambda item: (jobs.place(item), _simplicity(item)))
 
@@ -124,6 +129,36 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     # Many checks look for garbage, and what pytest has collected is none: thousands of items are looked through once.
     gc.collect()
     gc.freeze()
+
+
+def _leave_to_others(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave each check to as many conduits as the setting says, and each rule on each of them to one check at least."""
+    chosen: list[pytest.Item] = []
+    others: list[pytest.Item] = []
+    for item in items:
+        (chosen if _has_turn(config, item) else others).append(item)
+    checked = {pair for item in chosen for pair in _rules(item)}
+    left_out = set()
+    for item in others:
+        if checked.issuperset(_rules(item)):
+            left_out.add(item)
+        checked.update(_rules(item))
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = [item for item in items if item not in left_out]
+
+
+def _has_turn(config: pytest.Config, item: pytest.Item) -> bool:
+    """Say whether this is no check, or the turn of its conduit, which the seed draws for each check."""
+    marker = item.get_closest_marker("on")
+    check = item.nodeid.partition("[")[0]
+    turns = Random(f"{_seed(config)}/{check}").sample(_specs(config), _together(config)) if marker else ()
+    return marker is None or marker.args[0] in turns
+
+
+def _rules(item: pytest.Item) -> set[tuple[str, str]]:
+    """Return each rule that a check is about, with the conduit that it is put to here."""
+    named = [marker.args[0] for marker in item.iter_markers("on")]
+    return {(spec, rule) for spec in named for marker in item.iter_markers("rule") for rule in marker.args}
 
 
 def _simplicity(item: pytest.Item) -> int:
@@ -153,16 +188,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     config = metafunc.config
     markers = {marker.name for marker in metafunc.definition.iter_markers()}
     most = _most(config)
-    found: list[Case] = []
+    found: list[Any] = []
     for spec in _specs(config):
         every = _all_cases(config, spec, crowds="crowds" in markers)
         seed = f"{_seed(config)}/{spec}/{metafunc.definition.nodeid}"
-        found += every[:1] if "once" in markers else drawn(every, most, seed)
-    virtual = pytest.mark.skip(reason=NOT_IN_REAL_TIME)
-    marks = [[virtual] if "simulated" in markers and not case.simulated else [] for case in found]
-    metafunc.parametrize(
-        "case", [pytest.param(case, id=case.label, marks=each) for case, each in zip(found, marks, strict=True)]
-    )
+        for case in every[:1] if "once" in markers else drawn(every, most, seed):
+            marks = [pytest.mark.on(spec)] if _take_turns(config) else []
+            if "simulated" in markers and not case.simulated:
+                marks.append(pytest.mark.skip(reason=NOT_IN_REAL_TIME))
+            found.append(pytest.param(case, id=case.label, marks=marks))
+    metafunc.parametrize("case", found)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -264,12 +299,23 @@ def drawn(every: Sequence[Case], most: float | None, seed: str) -> list[Case]:
 def _most(config: pytest.Config) -> float | None:
     """Return how many cases of each conduit a check runs on, None for all.
 
-    The share of a conduit falls with the number of conduits, so that all together take as long as before; each has one.
+    The share of a conduit falls with the number of conduits, so that all together take as long as before; each has one,
+    if it is its turn.
     """
-    together = int(config.getini("conformance_cases"))
-    if not together or config.getoption("full") or config.getoption("conduits"):
-        return None
-    return max(1, together / len(_specs(config)))
+    together = _together(config)
+    return max(1, together / len(_specs(config))) if together else None
+
+
+def _together(config: pytest.Config) -> int:
+    """Return on how many cases a check runs, those of all conduits together, 0 for all that there are."""
+    if config.getoption("full") or config.getoption("conduits"):
+        return 0
+    return int(config.getini("conformance_cases"))
+
+
+def _take_turns(config: pytest.Config) -> bool:
+    """Say whether a check has fewer cases than there are conduits."""
+    return 0 < _together(config) < len(_specs(config))
 
 
 def _specs(config: pytest.Config) -> list[str]:

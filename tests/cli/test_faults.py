@@ -12,7 +12,7 @@ COMMANDS = ["testam", "testsmall", "testlarge", "testlogp", "testbarrier", "test
 def test_benchmarks_run_through_faults_and_take_longer(command, tmp_path, name):
     def records(spec):
         path = tmp_path / "out.json"
-        sizes = [] if name == "testbarrier" else ["--max-size", "64"]
+        sizes = [] if name == "testbarrier" else ["--max-size", "8" if name == "testcoll" else "64"]
         assert command(name, "--conduit", spec, "--iterations", "2", "--json", str(path), *sizes).status == 0
         return [record for found in json.loads(path.read_text()) for record in found["records"]]
 

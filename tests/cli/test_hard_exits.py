@@ -1,8 +1,6 @@
 """A program that calls `os._exit` in a simulated job ends the process of all ranks, and is told of before."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 import trio
@@ -27,24 +25,28 @@ async def main(ep, status):
 """
 
 
-def ended(tmp_path, text, *words, conduit="loggp"):
-    path = tmp_path / "prog.py"
-    path.write_text(text)
-    command = [sys.executable, "-m", "conduit", "run", "prog.py", "--conduit", conduit, *words]
-    return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+@pytest.fixture
+def ended(tmp_path, ran):
+    """Run a program by the command, and return what is left of it."""
+
+    def run(text, *words, conduit="loggp"):
+        (tmp_path / "prog.py").write_text(text)
+        return ran("conduit", "run", "prog.py", "--conduit", conduit, *words)
+
+    return run
 
 
 @pytest.mark.parametrize("status", [0, 5])
 @pytest.mark.parametrize("where", ["main", "handler", "thread"])
-def test_it_is_told_who_has_called_it_and_where(tmp_path, where, status):
+def test_it_is_told_who_has_called_it_and_where(ended, where, status):
     call, who, line = PLACES[where]
-    done = ended(tmp_path, PROGRAM.format(call), "--", str(status))
+    done = ended(PROGRAM.format(call), "--", str(status))
     name = {"main": "main", "handler": "fall", "thread": "<lambda>"}[where]
     assert done.stderr == f"{who} ended the job by os._exit({status}) at prog.py:{line} in {name}\n"
     assert done.returncode == status
 
 
-def test_of_a_copy_of_the_process_nothing_is_told(tmp_path):
+def test_of_a_copy_of_the_process_nothing_is_told(ended):
     text = """
 import os
 
@@ -53,12 +55,12 @@ async def main(ep):
         os._exit(0)
     os.waitpid(child, 0)
 """
-    done = ended(tmp_path, text)
+    done = ended(text)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_status_that_is_none_is_refused_as_ever(tmp_path):
-    done = ended(tmp_path, "import os\n\nasync def main(ep):\n    os._exit('5')\n")
+def test_a_status_that_is_none_is_refused_as_ever(ended):
+    done = ended("import os\n\nasync def main(ep):\n    os._exit('5')\n")
     assert done.returncode == 1
     assert "ended the job" not in done.stderr
     assert "TypeError" in done.stderr

@@ -33,6 +33,7 @@ def run(command, tmp_path):
     return write_and_run
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_an_interrupt_that_comes_as_a_call_dies_while_a_report_is_written_is_not_lost(run, tmp_path, monkeypatch):
     """Python drops what is raised there, and would show it with lines of this package."""
 
@@ -439,6 +440,7 @@ def test_two_results_in_one_file_are_refused_before_it_runs(run, tmp_path):
     assert run(source, "--json", str(path), "--trace", str(tmp_path / "other")).status == 0
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_result_that_the_report_would_overwrite_is_refused_before_it_runs(run, tmp_path):
     source = 'print("runs")\nasync def main(ep): pass\n'
     folder = tmp_path / "D"
@@ -461,6 +463,7 @@ def test_a_result_that_the_report_would_overwrite_is_refused_before_it_runs(run,
     assert {"report.html", "counts.json"} <= {each.name for each in folder.iterdir()}
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_result_beside_the_report_is_not_refused(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sub").mkdir()

@@ -1,8 +1,5 @@
 """A script that gives `conduit.run` a main of a front end is told how to start that: it does not read `api`."""
 
-import subprocess
-import sys
-
 import pytest
 
 SCRIPTS = {
@@ -24,9 +21,9 @@ SCRIPTS = {
 
 
 @pytest.mark.parametrize("source", SCRIPTS, ids=range(len(SCRIPTS)))
-def test_it_is_told_what_starts_its_main(source, tmp_path):
+def test_it_is_told_what_starts_its_main(source, tmp_path, ran):
     (tmp_path / "prog.py").write_text(f"import conduit\n{source}\nconduit.run(main, ranks=2, conduit='loggp')\n")
-    done = subprocess.run([sys.executable, "prog.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = ran("prog.py")
     assert done.stderr.splitlines()[-1] == SCRIPTS[source]
 
 
@@ -41,12 +38,12 @@ def test_it_is_told_what_starts_its_main(source, tmp_path):
         ("async with trio.open_nursery() as n:\n        n.start_soon(x.put, 9, 0, b'a')", "put: dest=9"),
     ],
 )
-def test_a_script_and_the_command_line_tell_of_a_call_in_the_same_words(shown, tmp_path, line, said):
+def test_a_script_and_the_command_line_tell_of_a_call_in_the_same_words(shown, tmp_path, ran, line, said):
     begin = "import trio\nfrom extended import Extended\nasync def main(ep):\n    x = await Extended.attach(ep)\n"
     source = f"{begin}    {line}\n"
     by_command = [each for each in shown(source) if "conduit.errors.BadRequest: " in each]
     script = f"{source}if __name__ == '__main__':\n    import conduit\n    conduit.run(main, conduit='loggp')\n"
     (tmp_path / "script.py").write_text(script)
-    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = ran("script.py")
     assert [each for each in done.stderr.splitlines() if "conduit.errors.BadRequest: " in each] == by_command
     assert f"conduit.errors.BadRequest: {said}" in by_command[0]

@@ -4,7 +4,6 @@ import asyncio
 import gc
 import linecache
 import re
-import subprocess
 import sys
 import textwrap
 import types
@@ -1109,25 +1108,22 @@ def test_windows_of_mpi4py_itself_are_told_whose_they_are():
     assert hint(caught.value) == said
 
 
-def test_calls_in_another_run_of_trio_are_told_how_to_make(tmp_path):
+def test_calls_in_another_run_of_trio_are_told_how_to_make(tmp_path, ran):
     call = "def w():\n        trio.run(ep.request_short, 1 - ep.rank, h, 1)"
     begin = "t = threading.Thread(target=w)\n    t.start()\n    t.join()"  # while nothing else runs
     (tmp_path / "prog.py").write_text(f"import threading, trio\n{CORE}{call}\n    {begin}")
-    done = subprocess.run(
-        [sys.executable, "-m", "conduit", "run", "prog.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60
-    )
+    done = ran("conduit", "run", "prog.py")
     assert done.returncode == 0
     assert f"RuntimeError: {ANOTHER_RUN}" in done.stderr.splitlines()
     assert "internal error" not in done.stderr
 
 
 @pytest.mark.parametrize("call", ["ep.request_short, 1 - ep.rank, h, 1", "x.barrier"])
-def test_calls_in_another_run_of_trio_while_a_rank_waits_for_it_are_told_how_to_make(tmp_path, call):
+def test_calls_in_another_run_of_trio_while_a_rank_waits_for_it_are_told_how_to_make(tmp_path, ran, call):
     source = f"import trio\nfrom extended import Extended\n{CORE}x = await Extended.attach(ep)\n    "
     source += f"await trio.to_thread.run_sync(lambda: trio.run({call}))"
     (tmp_path / "prog.py").write_text(source)
-    words = [sys.executable, "-m", "conduit", "run", "prog.py"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = ran("conduit", "run", "prog.py")
     assert done.returncode == 1
     assert ANOTHER_RUN in done.stderr
 
@@ -1352,12 +1348,9 @@ def test_a_plain_function_that_gives_a_call_to_a_loop_of_asyncio_leaves_it_to_ma
 
 
 @pytest.mark.parametrize("call", ["asyncio.run(ep.poll())", "asyncio.run(ep.request_short(1 - ep.rank, h, 1))"])
-def test_asyncio_run_in_a_program_is_told_with_its_line_and_nothing_behind(tmp_path, call):
+def test_asyncio_run_in_a_program_is_told_with_its_line_and_nothing_behind(tmp_path, ran, call):
     (tmp_path / "prog.py").write_text(CORE + call)
-    done = subprocess.run(
-        [sys.executable, "-m", "conduit", "run", "prog.py", "--conduit", "loggp"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    done = ran("conduit", "run", "prog.py", "--conduit", "loggp")
     assert done.returncode == 1
     lines = done.stderr.splitlines()
     assert lines[:3] == ["Traceback (most recent call last):", '  File "prog.py", line 5, in main', f"    {call}"]
@@ -1387,13 +1380,10 @@ IN_A_THREAD = {
 
 @pytest.mark.parametrize("network", ["loggp", "t3e", "sci"])
 @pytest.mark.parametrize("call", IN_A_THREAD)
-def test_asyncio_in_a_thread_of_a_program_is_told_with_its_line_and_nothing_behind(tmp_path, call, network):
+def test_asyncio_in_a_thread_of_a_program_is_told_with_its_line_and_nothing_behind(tmp_path, ran, call, network):
     begin = f"def work():\n        {call}\n    if ep.rank == 0:\n        await trio.to_thread.run_sync(work)"
     (tmp_path / "prog.py").write_text(f"import trio\n{CORE}{begin}")
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore::ResourceWarning", "-m", "conduit", "run", "prog.py", "--conduit", network],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    done = ran("conduit", "run", "prog.py", "--conduit", network)
     assert done.returncode == 1
     lines = done.stderr.splitlines()
     assert lines[:5] == [
@@ -1412,15 +1402,12 @@ def test_asyncio_in_a_thread_of_a_program_is_told_with_its_line_and_nothing_behi
     "given",
     ["asyncio.run, ep.poll()", "lambda: asyncio.run(one(ep))", "trio.run, ep.poll"],
 )
-def test_what_a_thread_gives_to_another_loop_is_told_without_a_line_of_this_package(tmp_path, given):
+def test_what_a_thread_gives_to_another_loop_is_told_without_a_line_of_this_package(tmp_path, ran, given):
     one = "async def one(ep):\n    await asyncio.sleep(0)\n    await ep.poll()\n"
     (tmp_path / "prog.py").write_text(
         f"import trio\n{one}{CORE}if ep.rank == 0: await trio.to_thread.run_sync({given})"
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "conduit", "run", "prog.py", "--conduit", "loggp"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    done = ran("conduit", "run", "prog.py", "--conduit", "loggp")
     assert done.returncode == 1
     package = str(Path(conduit.__file__).parent)
     assert not [line for line in done.stderr.splitlines() if package in line]
@@ -2272,7 +2259,7 @@ def test_a_task_in_a_request_is_in_the_call_that_was_written(shown):
     ],
 )
 def test_a_task_in_a_call_of_a_layer_is_in_the_call_that_was_written(shown, head, call):
-    lines = shown(f"{head}while True: await {call}", "--time-limit", "1e-3")
+    lines = shown(f"{head}while True: await {call}", "--time-limit", "5e-4")
     where = f"prog.py:{head.count(chr(10)) + 1} in main: "
     doing = [line.partition(where)[2] for line in lines if where in line]
     assert doing

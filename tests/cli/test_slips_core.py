@@ -1,8 +1,5 @@
 """What `conduit run` says of slips with calls of the core and of the extended API: the exact words."""
 
-import subprocess
-import sys
-
 import pytest
 
 import conduit
@@ -361,13 +358,11 @@ def test_a_wrong_value_is_told_what_to_write(shown, source):
     assert VALUES[source] in shown(source)
 
 
-def test_a_job_that_asyncio_is_to_begin_is_told_to_begin_it_alone(tmp_path):
+def test_a_job_that_asyncio_is_to_begin_is_told_to_begin_it_alone(tmp_path, ran):
     (tmp_path / "prog.py").write_text(
         "import asyncio, conduit\nasync def main(ep): pass\nasyncio.run(conduit.run(main, ranks=2))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "prog.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
-    )
+    done = ran("prog.py")
     assert done.stderr.splitlines()[-1] == (
         "programs run on Trio, where nothing of asyncio works: write `conduit.run(main, ranks=2)` by itself: it begins "
         "the job, and returns when that is over"
@@ -397,11 +392,9 @@ IN_PLACE = "`conduit.run(prog)` begins the job: write that in the place of `asyn
         ),
     ],
 )
-def test_a_program_that_asyncio_is_to_run_is_told_what_begins_the_job(tmp_path, source, told):
+def test_a_program_that_asyncio_is_to_run_is_told_what_begins_the_job(tmp_path, ran, source, told):
     (tmp_path / "prog.py").write_text(f"import asyncio, conduit\n{source}\n")
-    done = subprocess.run(
-        [sys.executable, "prog.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
-    )
+    done = ran("prog.py")
     assert [line for line in done.stderr.splitlines() if "Warning" not in line][-1] == told
 
 

@@ -1,8 +1,6 @@
 """Names that an object has not: what is meant is of the same class, of an object at hand, or C's; and advice works."""
 
 import re
-import subprocess
-import sys
 import textwrap
 
 import pytest
@@ -501,7 +499,7 @@ def test_no_guess_names_what_is_for_layers_alone(shown, top, name):
 
 
 @pytest.mark.parametrize("main", ["ep", "endpoint"])
-def test_a_script_that_has_attached_a_layer_is_told_of_that(tmp_path, main):
+def test_a_script_that_has_attached_a_layer_is_told_of_that(tmp_path, ran, main):
     """Though it imports a front end too."""
     source = f"""
         import conduit
@@ -512,7 +510,7 @@ def test_a_script_that_has_attached_a_layer_is_told_of_that(tmp_path, main):
         conduit.run(main, ranks=2, conduit="loggp")
     """
     (tmp_path / "prog.py").write_text(textwrap.dedent(source))
-    done = subprocess.run([sys.executable, "prog.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = ran("prog.py")
     assert done.stderr.splitlines()[-1] == "Endpoint has no barrier, but x has: write `await x.barrier()`"
 
 
@@ -527,17 +525,16 @@ def test_a_script_that_has_attached_a_layer_is_told_of_that(tmp_path, main):
         ("from extended import upc_barrier", "extended has no upc_barrier; write `await x.barrier()`"),
     ],
 )
-def test_a_name_of_c_that_is_imported_is_told(tmp_path, line, told):
+def test_a_name_of_c_that_is_imported_is_told(tmp_path, ran, line, told):
     (tmp_path / "prog.py").write_text(line)
-    done = subprocess.run([sys.executable, "prog.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = ran("prog.py")
     assert done.stderr.splitlines()[-1] == told
 
 
 @pytest.mark.parametrize("bound", ["8 * 256", "8 * n", "2048"])
-def test_a_segment_that_is_shorter_than_a_slice_of_it_is_told(tmp_path, bound):
+def test_a_segment_that_is_shorter_than_a_slice_of_it_is_told(tmp_path, ran, bound):
     (tmp_path / "prog.py").write_text(f"n = 256\nasync def main(ep):\n    ep.segment[:{bound}].view('f8')\n")
-    words = [sys.executable, "-m", "conduit", "run", "prog.py", "--segment", "100"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = ran("conduit", "run", "prog.py", "--segment", "100")
     assert done.stderr.splitlines()[-1] == (
         "ep.segment has 100 bytes, fewer than 2048: ask for more, as by `conduit run --segment 2048`, in a script by "
         "`conduit.run(main, segment=2048)`"

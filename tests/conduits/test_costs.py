@@ -42,12 +42,18 @@ async def measured(ep, most):
     }
 
 
+def marks(row, per_host):
+    """Leave a spec with options on hosts of its own or on a shared one, by turns, to who asks for every case."""
+    has_options = len(SPECS[row].replace("mpi:", "").replace(":", ",").split(",")) > 1
+    return [pytest.mark.every] * (has_options and per_host == 1 + row % 2)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "per_host"),
     [
-        pytest.param(spec, per_host, id=f"{spec}-{'on' if per_host == 2 else 'off'}_host")
-        for spec in SPECS
+        pytest.param(spec, per_host, id=f"{spec}-{'on' if per_host == 2 else 'off'}_host", marks=marks(row, per_host))
+        for row, spec in enumerate(SPECS)
         for per_host in (1, 2)
         if per_host == 1 or spec != "t3e"  # whose nodes have one processor
     ],

@@ -7,7 +7,7 @@ from itertools import combinations, product
 import pytest
 
 from conduit.conformance.cases import CI_RANKS, FIRST, FULL_SEEDS, cases
-from conduit.conformance.plugin import _most, drawn
+from conduit.conformance.plugin import _leave_to_others, _most, drawn
 from conduit.errors import ConduitError
 
 
@@ -68,7 +68,9 @@ def test_large_hosts_are_tried_with_more_ranks():
     assert {case.ranks_per_host for case in of("sci")} == {None, 1, 2}
 
 
-@pytest.mark.parametrize(("spec", "ranks", "per_host"), [("sunfire", 48, 24), ("startx", 16, 8), ("sci", 8, 2)])
+@pytest.mark.parametrize(
+    ("spec", "ranks", "per_host"), [("sunfire:order=strict,inline=yes", 48, 24), ("startx", 16, 8), ("sci", 8, 2)]
+)
 def test_full_fills_two_hosts_to_the_last_cpu(spec, ranks, per_host):
     assert (ranks, per_host) in {(case.ranks, case.ranks_per_host) for case in of(spec, full=True)}
 
@@ -78,7 +80,7 @@ def test_full_hosts_are_also_tried_with_every_option_changed():
     varied = ("order", "inline", "config", "wiring", "poll", "outstanding", "fault")
     assert all(getattr(plain, name) != getattr(changed, name) for name in varied)
     assert (plain.stripes, changed.stripes) == (2, 2)
-    assert of("sunfire", full=True)[1].options.stripes == 2
+    assert of("sunfire:order=strict,inline=yes", full=True)[1].options.stripes == 2
 
 
 def test_full_has_five_seeds_of_weak_ordering():
@@ -157,9 +159,58 @@ class Settings:
 
 @pytest.mark.parametrize(
     ("networks", "together", "each"),
-    [(1, 56, 56), (4, 56, 14), (10, 56, 5.6), (40, 50, 1.25), (60, 56, 1), (4, 0, None)],
+    [(1, 56, 56), (4, 56, 14), (10, 56, 5.6), (40, 50, 1.25), (60, 56, 1), (10, 5, 1), (4, 0, None)],
 )
 def test_the_more_networks_the_smaller_is_the_share_of_each(networks, together, each):
     assert _most(Settings(networks, together)) == each
     assert _most(Settings(networks, together, full=True)) is None
     assert _most(Settings(networks, together, conduits=["sci"])) is None
+
+
+class Turns:
+    """A configuration in which networks take turns, and what its hooks are told."""
+
+    NETWORKS = ("loggp", "sci", "startx", "sunfire", "udp", "t3e")
+
+    def __init__(self, together):
+        self.ini = {"conformance": self.NETWORKS, "conformance_cases": together}
+        self.hook, self.left_out = self, []
+
+    def getini(self, name):
+        return self.ini[name]
+
+    def getoption(self, name):
+        return {"full": False, "conduits": [], "--conformance-seed": 1}[name]
+
+    def pytest_deselected(self, items):
+        self.left_out = items
+
+
+class Check:
+    """A check on one network, or a test that is none."""
+
+    def __init__(self, name, spec, *rules):
+        self.nodeid = f"test_file.py::{name}[{spec}-default]"
+        self.marks = [pytest.mark.on(spec).mark, pytest.mark.rule(*rules).mark] if rules else []
+        self.spec, self.name = spec, name
+
+    def iter_markers(self, name):
+        return (mark for mark in self.marks if mark.name == name)
+
+    def get_closest_marker(self, name):
+        return next(self.iter_markers(name), None)
+
+
+@pytest.mark.parametrize("together", [1, 3])
+def test_networks_take_turns_and_each_rule_is_checked_on_each(together):
+    of_checks = [Check(f"test_{number}", spec, "R1") for number in range(100) for spec in Turns.NETWORKS]
+    alone = [Check("test_alone", spec, "R2", "R1") for spec in Turns.NETWORKS]
+    other = Check("test_of_this_package", "sci")
+    config, items = Turns(together), [*of_checks, *alone, other]
+    _leave_to_others(config, items)
+    assert set(items) | set(config.left_out) == {*of_checks, *alone, other}
+    assert [item for item in [*of_checks, *alone, other] if item in items] == items
+    assert {*alone, other} <= set(items)
+    counts = Counter(item.name for item in items if item in of_checks)
+    assert set(counts.values()) == {together}
+    assert min(Counter(item.spec for item in items).values()) > 100 * together / 6 / 2

@@ -8,12 +8,19 @@ import pytest
 MAIN = "import conduit\nasync def main(ep): pass\n"
 
 
-def end_of(tmp_path, source, *words):
-    path = tmp_path / "prog.py"
-    path.write_text(source)
-    return subprocess.run(
-        [sys.executable, *words, "prog.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120
-    ).stderr
+@pytest.fixture
+def end_of(tmp_path, ran):
+    """Run a script and return what it shows on standard error; in a fresh process where it does not import conduit."""
+
+    def run(source, *words):
+        (tmp_path / "prog.py").write_text(source)
+        if "import" in source and not words:
+            return ran("prog.py").stderr
+        return subprocess.run(
+            [sys.executable, *words, "prog.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120
+        ).stderr
+
+    return run
 
 
 @pytest.mark.parametrize(
@@ -27,8 +34,8 @@ def end_of(tmp_path, source, *words):
         ),
     ],
 )
-def test_a_script_that_runs_nothing_is_told(tmp_path, source, first):
-    said = end_of(tmp_path, source)
+def test_a_script_that_runs_nothing_is_told(end_of, tmp_path, source, first):
+    said = end_of(source)
     there = tmp_path / "prog.py" if str(tmp_path) in said else "prog.py"
     assert said == (
         f"{there} defines main(ep), and nothing has run it: `conduit run {there}`, or {first}`conduit.run(main)` at "
@@ -46,10 +53,10 @@ def test_a_script_that_runs_nothing_is_told(tmp_path, source, first):
     ],
 )
 @pytest.mark.parametrize("api", [False, True])
-def test_a_script_of_a_layer_is_told(tmp_path, source, given, run, api):
+def test_a_script_of_a_layer_is_told(end_of, tmp_path, source, given, run, api):
     front = source.split()[-1].lower()
     api = api and front != "extended"
-    said = end_of(tmp_path, f"{source}\n{f'api = {front!r}' if api else ''}\nasync def main({given}): pass\n")
+    said = end_of(f"{source}\n{f'api = {front!r}' if api else ''}\nasync def main({given}): pass\n")
     there = tmp_path / "prog.py" if str(tmp_path) in said else "prog.py"
     command = f"`conduit run {there}`, or " if api or given == "ep" else ""
     assert said == f"{there} defines main({given}), and nothing has run it: {command}{run} at its end\n"
@@ -76,8 +83,8 @@ def test_a_script_of_a_layer_is_told(tmp_path, source, given, run, api):
         ),
     ],
 )
-def test_a_call_that_is_thrown_away_is_told_what_runs_the_program(tmp_path, source, line, call, write):
-    said = end_of(tmp_path, source).splitlines()
+def test_a_call_that_is_thrown_away_is_told_what_runs_the_program(end_of, tmp_path, source, line, call, write):
+    said = end_of(source).splitlines()
     there = tmp_path / "prog.py" if str(tmp_path) in said[-1] else "prog.py"
     assert said[-1] == f"{there}:{line}: `{call}` runs nothing by itself: write `{write}` in its place"
 
@@ -91,8 +98,8 @@ def test_a_call_that_is_thrown_away_is_told_what_runs_the_program(tmp_path, sour
         MAIN + "if not main:\n    main(3)\n",
     ],
 )
-def test_a_program_that_was_run_otherwise_is_not_told(tmp_path, source):
-    assert "runs nothing" not in end_of(tmp_path, source)
+def test_a_program_that_was_run_otherwise_is_not_told(end_of, source):
+    assert "runs nothing" not in end_of(source)
 
 
 @pytest.mark.parametrize(
@@ -111,13 +118,13 @@ def test_a_program_that_was_run_otherwise_is_not_told(tmp_path, source):
         "async def main(ep): pass\n",
     ],
 )
-def test_others_are_not(tmp_path, source):
-    assert end_of(tmp_path, source) == ""
+def test_others_are_not(end_of, source):
+    assert end_of(source) == ""
 
 
-def test_a_script_that_fails_says_no_more_than_its_error(tmp_path):
-    assert "nothing has run it" not in end_of(tmp_path, MAIN + "A = 1 / 0\n")
+def test_a_script_that_fails_says_no_more_than_its_error(end_of):
+    assert "nothing has run it" not in end_of(MAIN + "A = 1 / 0\n")
 
 
-def test_a_program_that_the_command_runs_is_not(tmp_path):
-    assert end_of(tmp_path, MAIN, "-m", "conduit", "run") == ""
+def test_a_program_that_the_command_runs_is_not(end_of):
+    assert end_of(MAIN, "-m", "conduit", "run") == ""

@@ -29,6 +29,7 @@ def package(tmp_path):
 
 def run(folder, *words):
     environment = {**os.environ, "PYTHONPATH": python_path(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment["PYTEST_XDIST_AUTO_NUM_WORKERS"] = "1"  # each collects all suites
     command = [sys.executable, "-m", *words]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr

@@ -72,7 +72,10 @@ def test_the_error_of_another_rank_ends_what_catches_everything(call, inline, mo
 def test_its_process_ends(tmp_path, call):
     """Python closes the tasks that are left as it ends, and they would catch that too."""
     (tmp_path / "prog.py").write_text(f"""
+from conduit.sim import livelock
 from extended import Extended
+
+livelock.STILL_ENDING = 100  # of its 10,000
 
 async def main(ep):
     x = await Extended.attach(ep)
@@ -83,7 +86,7 @@ async def main(ep):
             pass
 """)
     words = [sys.executable, "-m", "conduit", "run", "prog.py", "--conduit", "loggp", "--ranks", "2"]
-    done = subprocess.run([*words, "--time-limit", "1ms"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([*words, "--time-limit", "100us"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 1
-    assert done.stderr.startswith(("conduit run: time limit at 1000.000 us: ", "conduit run: deadlock at "))
+    assert done.stderr.startswith(("conduit run: time limit at 100.000 us: ", "conduit run: deadlock at "))
     assert done.stderr.count("left where it stood (`except Exception:` lets it through): task rank ") == 2

@@ -200,10 +200,11 @@ async def left_by(x, call):
 
 @pytest.fixture(autouse=True)
 def collector():
+    # Looks for cycles leave out what was there before: of some ten thousand tests, millions of objects.  They are not
+    # to come back: where a job fails all objects are looked at, for calls that were not awaited.
     gc.collect()
-    gc.freeze()  # looks for cycles leave out what was there before: of some ten thousand tests, millions of objects
+    gc.freeze()
     yield
-    gc.unfreeze()
     gc.set_debug(0)
     gc.garbage.clear()
     gc.enable()

@@ -14,13 +14,13 @@ import pytest
 MPI = "mpi:library=mpi4py"
 PATIENCE_S = 180  # for all that a busy machine needs
 SHARED_MEMORY = Path("/dev/shm")
-SHARE = 2  # of a test with cases the usual run has one in so many: each starts processes, for seconds
+SHARE = 3  # of a test with cases that start processes, for seconds each, the usual run has one in so many
 _cases = Counter()
 
 
 def pytest_itemcollected(item):
     """Leave the other cases to who asks for them: `pytest tests/processes -m every`."""
-    if hasattr(item, "callspec") and item.get_closest_marker("every") is None:
+    if hasattr(item, "callspec") and "alone" in item.fixturenames and item.get_closest_marker("every") is None:
         name = item.nodeid.partition("[")[0]
         if _cases[name] % SHARE:
             item.add_marker("every")

@@ -415,6 +415,7 @@ def test_intervals():
     assert overlap([(0, 4), (5, 7)], [(1, 2), (3, 6)]) == 3
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_several_conduits_have_a_folder_each(tmp_path, capsys):
     folder = tmp_path / "out"
     words = [
@@ -431,6 +432,7 @@ def test_several_conduits_have_a_folder_each(tmp_path, capsys):
     assert {path.name for path in folder.iterdir()} == {"loggp_slots=2", "sci"}
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_one_conduit_given_twice_has_a_folder_for_each_job(tmp_path, capsys):
     folder, program = tmp_path / "out", tmp_path / "prog.py"
     for source, status in (("async def main(ep):\n    raise ValueError", 1), ("async def main(ep): pass", 0)):
@@ -500,6 +502,7 @@ def test_a_browser_shows_the_page_wide_and_narrow(reports, capsys, tmp_path, wid
     assert float(re.search(r"<title>(.*?)</title>", shown)[1]) <= 0, "the page is wider than its window"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_program_that_fails_is_told_where_its_report_is(tmp_path, capsys):
     program, folder = tmp_path / "prog.py", tmp_path / "out"
     program.write_text("async def main(ep):\n    raise ValueError('wrong')\n")
@@ -510,6 +513,7 @@ def test_a_program_that_fails_is_told_where_its_report_is(tmp_path, capsys):
     assert (folder / "report.html").exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_json_is_as_without_a_report(tmp_path, capsys):
     words = ["run", str(PROGRAMS / "good.py"), "--json", "-", "--report", str(tmp_path / "out")]
     assert call(words) == 0
@@ -576,6 +580,7 @@ def test_pictures_and_links_are_of_the_time_after_the_start(beside):
     assert links.values[0][0] == pytest.approx(100 * found.links[0].busy / found.working)
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("library", ["sunmpi", "scampi", "start"])
 def test_a_program_that_does_nothing_has_no_time_after_the_start(library, tmp_path):
     async def nothing(comm):
@@ -651,6 +656,7 @@ def failed_page(tmp_path, monkeypatch, source, *words):
 NOT_LOOKED = "<p>Nothing else was looked for: where the time went follows from that standstill.</p>"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_page_of_a_deadlock_begins_with_its_report(tmp_path, monkeypatch, capsys):
     said, then = failed_page(tmp_path, monkeypatch, ABSENT, "--ranks", "8")
     assert said[0].startswith("deadlock at ")
@@ -658,12 +664,14 @@ def test_the_page_of_a_deadlock_begins_with_its_report(tmp_path, monkeypatch, ca
     assert then == NOT_LOOKED
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_full_queues_of_a_deadlock_are_no_advice(tmp_path, monkeypatch, capsys):
     said, then = failed_page(tmp_path, monkeypatch, FLOODED, "--ranks", "64", "--conduit", "loggp")
     assert said[1] == "rank 1: prog.py:12 in main: is in a wait of Trio&#x27;s own"
     assert then == NOT_LOOKED
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_page_of_an_error_begins_with_it_and_its_line(tmp_path, monkeypatch, capsys):
     said, then = failed_page(tmp_path, monkeypatch, ERROR, "--ranks", "4")
     assert said[:2] == ["ValueError: 1 &lt; 2", "at prog.py:4 in main"]
@@ -671,6 +679,7 @@ def test_the_page_of_an_error_begins_with_it_and_its_line(tmp_path, monkeypatch,
     assert then.startswith("<p>Before it failed, nothing stood out in where its time went: no hot spots, ")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_an_error_in_a_handler_is_named_with_the_handler(tmp_path, monkeypatch, capsys):
     source = """\
 async def main(ep):

@@ -161,7 +161,9 @@ async def _two_tasks_in_turn(ep):
 
 @pytest.mark.parametrize("loop", [_one_checkpoint_after_another, _two_tasks_in_turn, _chain_without])
 @pytest.mark.parametrize("inline", ["yes", "no"])
-def test_D6_a_loop_on_the_way_out_that_lets_no_time_pass_is_ended_by_force(inline, loop, fails_while):
+def test_D6_a_loop_on_the_way_out_that_lets_no_time_pass_is_ended_by_force(inline, loop, fails_while, monkeypatch):
+    monkeypatch.setattr(livelock, "STILL_ENDING", 1000)  # of its 10,000: each of the loops takes as many steps
+
     with pytest.raises(ValueError, match=r"^the reason") as caught:
         conduit.run(fails_while(loop), ranks=4, conduit=f"loggp:inline={inline}")
     forced = [

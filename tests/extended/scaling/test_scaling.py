@@ -29,7 +29,7 @@ def forms_of():
 
 @pytest.mark.parametrize("spec", ALL)
 def test_every_test_runs_on_every_network(capsys, spec):
-    (run,) = measured(capsys, "--conduit", spec, "--ranks", "5", "--sizes", "8,4000", "--trials", "2")
+    (run,) = measured(capsys, "--conduit", spec, "--ranks", "3", "--sizes", "8,4000", "--trials", "2")
     found = {(record["test"], record["library"], record["bytes"]) for record in run["records"]}
     assert found == {(test, library, nbytes) for test in TESTS for library in LIBRARIES for nbytes in (8, 4000)}
     assert all(record["microseconds"] >= 0 for record in run["records"])
@@ -45,7 +45,7 @@ def test_forms(capsys, test, library, form, ranks):
 
 @pytest.mark.parametrize("spec", ["origin", "t3e"])
 def test_without_noise_all_trials_after_the_first_are_alike(capsys, spec):
-    words = ("--conduit", spec, "--ranks", "8", "--sizes", "8,1000", "--trials", "4")
+    words = ("--conduit", spec, "--ranks", "4", "--sizes", "8,1000", "--trials", "4")
     (run,) = measured(capsys, *words)
     assert len(run["records"]) == 2 * len(TESTS) * len(LIBRARIES)
     for record in run["records"]:
@@ -119,7 +119,7 @@ def test_what_encloses_the_tree_of_mpi_can_be_left_out_of_the_clock(capsys):
 
 @pytest.mark.parametrize("spec", ["origin", "t3e"])
 def test_a_pe_of_the_tree_may_sleep_in_the_place_of_looks_in_vain(capsys, monkeypatch, spec):
-    words = ("--test", "tree", "--library", "mpi2", "--form", "put", "--ranks", "8", "--sizes", "100000")
+    words = ("--test", "tree", "--library", "mpi2", "--form", "put", "--ranks", "4", "--sizes", "100000")
 
     def microseconds():
         (run,) = measured(capsys, "--conduit", spec, *words, "--trials", "3")
