@@ -65,7 +65,9 @@ def ctrl_c():
 @pytest.fixture(scope="session")
 def forked():
     """Run modules and files by Python where conduit and its command have been imported already."""
-    with forking("conduit", "conduit.launch.simulated", "conduit.commands.cli", "conduit.commands.run", environment=os.environ) as found:
+    with forking(
+        "conduit", "conduit.launch.simulated", "conduit.commands.cli", "conduit.commands.run", environment=os.environ
+    ) as found:
         yield found
 
 
