@@ -44,7 +44,7 @@ class PollingCall(Waiter):
         over: called when it is over: `wake`.
     """
 
-    __slots__ = ("_go_on", "_port", "_when_free", "error", "over", "rank")
+    __slots__ = ("_abandoned", "_go_on", "_port", "_when_free", "error", "over", "rank")
 
     def __init__(self, port: PollingPort) -> None:
         super().__init__()
@@ -52,17 +52,21 @@ class PollingCall(Waiter):
         self._port = port
         self.rank = port.rank
         self.error: Exception | None = None
+        self._abandoned = False
         # Made once, since every call needs them.
         self._when_free, self._go_on, self.over = self._poll, self._polled, self.wake
 
     def abandon(self) -> None:
-        """The wait was cancelled before the poll: the event that was to make it does nothing."""
+        """The wait was cancelled before the poll, or by another run that has the task: no call has this one again.
+
+        The event that was to make the poll does nothing, and a send that has begun ends unheard.
+        """
         super().abandon()
-        self.done = True
+        self.done = self._abandoned = True
 
     def again(self) -> None:
         """What it has begun says a second time that it is over: the next call would end too early by that."""
-        if not self._port.kernel.ending:  # all waits have been ended then
+        if not (self._abandoned or self._port.kernel.ending):  # all waits have been ended then
             raise ConduitError(f"rank {self.rank}, {self._begun()}")
 
     @abstractmethod

@@ -522,7 +522,6 @@ async def fails(comm):
         ("raises", 1, ["LookupError: lost", "rank 1"]),
         ("aborts", 7, ["rank 1 ended the job with status 7 at "]),
         ("aborts_with_256", 1, ["rank 1 ended the job with status 1 at "]),
-        ("aborts_by_mpi4py_itself", 5, ["Abort"]),
         ("attaches", 1, ["attach: this program runs on MPI alone, without Active Messages; start it with"]),
         ("forgets", 1, ["Barrier", "was called but never awaited"]),
         ("hangs", 1, ["rank 1: ", "MPI Recv from rank 0, tag 5, on MPI_COMM_WORLD"]),
@@ -539,6 +538,13 @@ def test_the_end_of_a_job_that_fails(shell, how, status, words):
     for each in words:
         assert each in done.err
     assert "without an error of Python's" not in done.err
+
+
+def test_a_rank_that_aborts_by_mpi4py_itself_ends_the_job(shell):
+    done = shell.conduit("run", shell.file(ENDS), "--conduit", MPI, "--", "aborts_by_mpi4py_itself")
+    assert done.status == 5, done.err
+    # Where the computer is busy MPI's launcher may end before it has passed on what MPI says of it.
+    assert ("Abort" in done.err) != ("without an error of Python's" in done.err), done.err
 
 
 COUNTED = """

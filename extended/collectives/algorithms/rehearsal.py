@@ -27,7 +27,7 @@ GREETING, HEAD, ANSWER, ASK = -1, -2, -3, -4
 NOBODY = -1
 
 
-class Sent(NamedTuple):
+class Rehearsed(NamedTuple):
     """A message between two ranks."""
 
     source: int
@@ -36,12 +36,12 @@ class Sent(NamedTuple):
     tag: int
     near: bool  # within a host
 
-    def asking(self) -> Sent:
+    def asking(self) -> Rehearsed:
         """Return the message that asks for this one."""
-        return Sent(self.dest, self.source, 0, ASK - self.tag, self.near)
+        return Rehearsed(self.dest, self.source, 0, ASK - self.tag, self.near)
 
 
-Messages = list[list[Sent | None]]
+Messages = list[list[Rehearsed | None]]
 
 
 class Step(NamedTuple):
@@ -77,11 +77,11 @@ class Rehearsal:
         self.taken: Callable[[int, int], None] = _nothing
         self._free = [0.0] * size
         self._out = {host: 0.0 for host, ranks in Counter(hosts).items() if ranks > 1}
-        self._posted: list[deque[Sent]] = [deque() for _ in range(size)]
-        self._events: list[tuple[float, int, Sent | int]] = []
+        self._posted: list[deque[Rehearsed]] = [deque() for _ in range(size)]
+        self._events: list[tuple[float, int, Rehearsed | int]] = []
         self._number = 0
-        self._asked: set[Sent] = set()
-        self._held: dict[Sent, Sent] = {}
+        self._asked: set[Rehearsed] = set()
+        self._held: dict[Rehearsed, Rehearsed] = {}
 
     def greet(self) -> None:
         """Let every rank tell the next of the call."""
@@ -89,18 +89,18 @@ class Rehearsal:
         for rank in range(size):
             self.send(self.between(rank, (rank + 1) % size, 0, GREETING))
 
-    def between(self, source: int, dest: int, nbytes: int, tag: int) -> Sent:
+    def between(self, source: int, dest: int, nbytes: int, tag: int) -> Rehearsed:
         """Return a message between two ranks, each where it is."""
-        return Sent(source, dest, nbytes, tag, self._hosts[source] == self._hosts[dest])
+        return Rehearsed(source, dest, nbytes, tag, self._hosts[source] == self._hosts[dest])
 
-    def send(self, sent: Sent) -> None:
+    def send(self, sent: Rehearsed) -> None:
         """Send behind what the sender has to send; large data when it has been asked for."""
         if sent.nbytes <= self._model.eager_bytes or sent.asking() in self._asked:
             self._post(sent)
         else:
             self._held[sent.asking()] = sent
 
-    def receive(self, sent: Sent) -> None:
+    def receive(self, sent: Rehearsed) -> None:
         """Ask for data that is large."""
         if sent.nbytes > self._model.eager_bytes:
             self._post(sent.asking())
@@ -113,7 +113,7 @@ class Rehearsal:
         """Let all messages be sent and arrive."""
         while self._events:
             when, _, what = heappop(self._events)
-            if isinstance(what, Sent):
+            if isinstance(what, Rehearsed):
                 self._take(when, what)
             elif when < self._free[what]:  # it has done something else meanwhile
                 self._at(self._free[what], what)
@@ -122,17 +122,17 @@ class Rehearsal:
                 if self._posted[what]:
                     self._at(self._free[what], what)
 
-    def _post(self, sent: Sent) -> None:
+    def _post(self, sent: Rehearsed) -> None:
         posted = self._posted[sent.source]
         posted.append(sent)
         if len(posted) == 1:
             self._at(self._free[sent.source], sent.source)
 
-    def _at(self, when: float, what: Sent | int) -> None:
+    def _at(self, when: float, what: Rehearsed | int) -> None:
         self._number += 1  # of equals the first one first
         heappush(self._events, (when, self._number, what))
 
-    def _leave(self, sent: Sent) -> None:
+    def _leave(self, sent: Rehearsed) -> None:
         source, carried = sent.source, sent.nbytes + WORDS
         way, begun, host = self._model.way(sent.nbytes, on_host=sent.near), self._free[source], self._hosts[source]
         count = way.messages(sent.nbytes)
@@ -143,7 +143,7 @@ class Rehearsal:
         later = (count - 1) * max(way.send, way.receive) + carried * (way.byte - way.receive_byte)
         self._at(begun + way.start - way.receive + later, sent)
 
-    def _take(self, came: float, sent: Sent) -> None:
+    def _take(self, came: float, sent: Rehearsed) -> None:
         way, dest = self._model.way(sent.nbytes, on_host=sent.near), sent.dest
         begun = max(self._free[dest] + way.interrupt, came)
         if sent.tag == ANSWER:
@@ -153,7 +153,7 @@ class Rehearsal:
         self._free[dest] = self.ended[dest] = taken
         if way.answered:
             self._free[dest] += way.send
-            self._at(taken + way.start - way.receive, Sent(dest, sent.source, 0, ANSWER, sent.near))
+            self._at(taken + way.start - way.receive, Rehearsed(dest, sent.source, 0, ANSWER, sent.near))
         if sent.tag > ASK:
             self.taken(dest, sent.tag)
         elif sent in self._held:
@@ -233,7 +233,7 @@ def exchange(
     for number, step in enumerate(steps):
         for rank in range(some):
             if (dest := step.dests[rank]) != NOBODY:
-                sent = Sent(rank, dest % some, step.nbytes, number, hosts[rank] == hosts[dest])
+                sent = Rehearsed(rank, dest % some, step.nbytes, number, hosts[rank] == hosts[dest])
                 sends[number][rank] = comes[number][dest % some] = sent
     rehearsal = Rehearsal(model, hosts[:some])
     _Exchange(rehearsal, sends, comes, [step.copied for step in steps], ahead, asked)
