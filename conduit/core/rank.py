@@ -91,6 +91,11 @@ class _Endpoint(Endpoint):
             hooks.sent(message.identity, message.begun, now, message.word >> 9 & 3, message.nbytes)
 
 
+# Errors of Python's name the class: to a program it is the same one.
+_Endpoint.__name__ = _Endpoint.__qualname__ = Endpoint.__name__
+_Endpoint.__module__ = Endpoint.__module__
+
+
 class _Dispatch(Dispatch):
     """A dispatch that tells what it handles."""
 

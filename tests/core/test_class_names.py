@@ -4,6 +4,10 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
+import pytest
+
+import conduit
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("conduit", "conduits", "extended")
 
@@ -17,3 +21,12 @@ def test_no_public_class_has_the_name_of_another():
                     places[node.name].append(f"{path.relative_to(ROOT)}:{node.lineno}")
     assert len(places) > 500  # they were found
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+@pytest.mark.parametrize("trace", [False, True])
+def test_an_endpoint_has_one_name_whether_it_is_observed_or_not(trace):
+    async def main(ep):
+        await ep.put_signal(1)
+
+    with pytest.raises(AttributeError, match=r"\A'Endpoint' object has no attribute 'put_signal'\Z"):
+        conduit.run(main, ranks=2, trace=trace)
