@@ -28,5 +28,5 @@ def test_an_endpoint_has_one_name_whether_it_is_observed_or_not(trace):
     async def main(ep):
         await ep.put_signal(1)
 
-    with pytest.raises(AttributeError, match=r"\A'Endpoint' object has no attribute 'put_signal'\Z"):
+    with pytest.raises(AttributeError, match=r"\A'Endpoint' object has no attribute 'put_signal'"):
         conduit.run(main, ranks=2, trace=trace)
