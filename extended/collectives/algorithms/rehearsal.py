@@ -2,7 +2,6 @@
 
 Each rank has one CPU, which sends, takes and answers messages one after the other, as they come.  Ranks of a host share
 the way out of it.  What an algorithm does is told as messages up or down a tree, or as steps between all ranks.
-
 """
 
 from __future__ import annotations
