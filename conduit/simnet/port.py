@@ -793,9 +793,13 @@ class SimulatedPort(Port):
         self._after_pass()  # begins no pass of this rank: all that it lets go on does so in events or steps of tasks
         self._after_pass = self._no_pass
 
+    def transport_names(self) -> str:
+        """Return the classes of the transports, of which one has made a mistake."""
+        return " or ".join(type(transport).__name__ for transport in self.transports)
+
     def _over_already(self) -> None:
         """A pass ends a second time: what ends a send, or lets a pass go on, was called twice."""
-        names = " or ".join(type(transport).__name__ for transport in self.transports)
+        names = self.transport_names()
         raise ConduitError(
             f"rank {self.rank}, {names}: a pass goes on that is over; send_reply called then() a second time, or "
             "resume_pass() was called twice after one LATER; `python -X dev -m conduit ...` says which"
@@ -803,7 +807,7 @@ class SimulatedPort(Port):
 
     def _not_taken(self, found: object) -> ConduitError:
         """Return what is wrong with what a transport has given for a message."""
-        names = " or ".join(type(transport).__name__ for transport in self.transports)
+        names = self.transport_names()
         return ConduitError(f"rank {self.rank}, {names}.take returned {plain(found)}; return a Message, None or LATER")
 
     def _take_in_turn(self) -> Message | None:

@@ -17,11 +17,13 @@ from conduit.simnet.transport import Transport
 class RequestingPort(PollingPort, Protocol):
     """What is seen here of a port, which is a `conduit.simnet.SimulatedPort`."""
 
-    transports: list[Transport]
     _attention: bool
 
     def transport_to(self, dest: int) -> Transport:
         """Return the transport that messages to `dest` take."""
+
+    def transport_names(self) -> str:
+        """Return the classes of the transports."""
 
 
 class SendingRequest(PollingCall):
@@ -84,5 +86,4 @@ class SendingRequest(PollingCall):
             self.wake()
 
     def _begun(self) -> str:
-        names = " or ".join(type(transport).__name__ for transport in self._port.transports)
-        return f"{names}.send_request called then() a second time; a send ends once"
+        return f"{self._port.transport_names()}.send_request called then() a second time; a send ends once"

@@ -71,6 +71,11 @@ class TreeNode:
                 low, high = (low, middle) if root < middle else (middle, high)
 
 
+def nodes(shape: Shape, topology: Topology) -> list[TreeNode]:
+    """Return the place of every rank in a tree whose root is rank 0."""
+    return [shape(topology, 0, rank) for rank in range(topology.size)]
+
+
 def flat(topology: Topology, root: int, rank: int) -> TreeNode:
     """All ranks are children of the root: nearest last."""
     node = TreeNode(range(topology.size), rank)

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 import conduit
 from extended.front_ends import shown
 
@@ -31,8 +33,8 @@ def filtered_mean(seconds: Iterable[float]) -> float:
     Source: Luecke, Spanoyannis and Kraeva, section 2.
     """
     times = sorted(_checked(seconds)[1:])
-    median = (times[(len(times) - 1) // 2] + times[len(times) // 2]) / 2
-    spikes = sum(time > SPIKE * median for time in times)
+    limit = SPIKE * float(np.median(times))
+    spikes = sum(time > limit for time in times)
     kept = times[: len(times) - min(spikes, len(times) // SHARE)]
     return math.fsum(kept) / len(kept)
 

@@ -87,9 +87,7 @@ class LentBuffers:
         self._open: dict[int, tuple[_Runs, _Run, memoryview, weakref.ref[object]]] = {}
         self._shared: Counter[tuple[_Place, _Place]] = Counter()
 
-    def lend(
-        self, request: object, handle: object, place: _Place, view: memoryview, *, receives: bool
-    ) -> None:  # fmt: skip
+    def lend(self, request: object, handle: object, place: _Place, view: memoryview, *, receives: bool) -> None:
         """Take note of a request that was begun, and whether its buffer is one that is lent already.
 
         Args:

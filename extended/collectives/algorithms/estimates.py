@@ -19,11 +19,9 @@ from extended.collectives.algorithms.small import SHAPES, SMALL
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from extended.collectives.algorithms.model import Model
-    from extended.collectives.trees import Shape, TreeNode
+    from extended.collectives.algorithms.model import Estimate, Model
+    from extended.collectives.trees import Shape
     from extended.topology import Topology
-
-    Estimate = Callable[[Model, Topology, int], float]
 
 ROUNDING = 1e-9
 """By what part sums of the same costs may differ that were added in another order: far more than they do."""
@@ -90,10 +88,6 @@ class _Cpus:
         self.free[rank] += nbytes * self._model.copy_byte
 
 
-def _nodes(shape: Shape, topology: Topology) -> list[TreeNode]:
-    return [shape(topology, 0, rank) for rank in range(topology.size)]
-
-
 def _times(model: Model, topology: Topology, dest: int, sizes: Mapping[int, int]) -> dict[int, int]:
     """Return how often is sent what some ranks have for one at once: twice from those that are too many together."""
     groups = topology.group_of
@@ -108,7 +102,7 @@ def _times(model: Model, topology: Topology, dest: int, sizes: Mapping[int, int]
 
 def _scatter(shape: Shape) -> Callable[[Model, Topology, int], float]:
     def estimate(model: Model, topology: Topology, nbytes: int) -> float:
-        nodes, cpus = _nodes(shape, topology), _Cpus(model, topology)
+        nodes, cpus = trees.nodes(shape, topology), _Cpus(model, topology)
         if not isinstance(nodes[0].order, range):
             cpus.copy(0, topology.size * nbytes)
         due = [0]
@@ -123,7 +117,7 @@ def _scatter(shape: Shape) -> Callable[[Model, Topology, int], float]:
 
 def _gather(shape: Shape) -> Callable[[Model, Topology, int], float]:
     def estimate(model: Model, topology: Topology, nbytes: int) -> float:
-        nodes, cpus = _nodes(shape, topology), _Cpus(model, topology)
+        nodes, cpus = trees.nodes(shape, topology), _Cpus(model, topology)
         order = [0]
         for rank in order:
             order.extend(child.rank for child in nodes[rank].children)
@@ -145,7 +139,7 @@ def _down_and_up(shape: Shape) -> Callable[[Model, Topology, int], float]:
     up = _gather(shape)
 
     def estimate(model: Model, topology: Topology, nbytes: int) -> float:
-        cpus, nodes, whole = _Cpus(model, topology), _nodes(shape, topology), topology.size * nbytes
+        cpus, nodes, whole = _Cpus(model, topology), trees.nodes(shape, topology), topology.size * nbytes
         due = [0]
         for rank in due:
             for child in nodes[rank].children:

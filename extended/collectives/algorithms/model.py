@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from conduit import Endpoint
     from extended.collectives.staging import Staging
+    from extended.topology import Topology
+
+    Estimate = Callable[["Model", Topology, int], float]
+    """Returns what an algorithm takes among the ranks of a team with so many bytes of each, seconds."""
 
 
 @attrs.frozen

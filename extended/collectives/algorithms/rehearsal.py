@@ -10,6 +10,8 @@ from collections import Counter, deque
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
+from extended.collectives import trees
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -248,7 +250,7 @@ def down(model: Model, topology: Topology, shape: Shape, nbytes: Callable[[int],
         shape: of the tree.
         nbytes: of the message to a subtree of so many ranks.
     """
-    on, nodes = Rehearsal(model, topology.group_of), [shape(topology, 0, rank) for rank in range(topology.size)]
+    on, nodes = Rehearsal(model, topology.group_of), trees.nodes(shape, topology)
     sizes = [nbytes(node.high - node.low) for node in nodes]
 
     def get_ready(rank: int) -> None:
@@ -279,7 +281,7 @@ def down(model: Model, topology: Topology, shape: Shape, nbytes: Callable[[int],
 
 def up(model: Model, topology: Topology, shape: Shape, nbytes: Callable[[int], int]) -> float:
     """Return what messages up a tree take until the root has them all; see `down`."""
-    on, nodes = Rehearsal(model, topology.group_of), [shape(topology, 0, rank) for rank in range(topology.size)]
+    on, nodes = Rehearsal(model, topology.group_of), trees.nodes(shape, topology)
     left = [len(node.children) for node in nodes]
 
     def pass_on(rank: int) -> None:

@@ -12,11 +12,9 @@ from extended.collectives.algorithms.rehearsal import NOBODY, Step, down, exchan
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from extended.collectives.algorithms.model import Model
+    from extended.collectives.algorithms.model import Estimate, Model
     from extended.collectives.trees import Shape
     from extended.topology import Topology
-
-    Estimate = Callable[[Model, Topology, int], float]
 
 REHEARSED = 64
 """Steps of a ring or of an exchange in pairs of which all are rehearsed; of more, as many evenly spread."""
