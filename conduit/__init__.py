@@ -11,8 +11,8 @@ from conduit.launch.imported import install as _tell_interrupts
 _tell_interrupts()  # before what takes long to import, for Ctrl-C may come meanwhile
 # isort: split
 
-from conduit.launch.uncaught import install as _show_uncaught
-from conduit.launch.unrun import install as _tell_unrun
+from conduit.launch.errors.uncaught import install as _show_uncaught
+from conduit.launch.oversights.unrun import install as _tell_unrun
 
 _show_uncaught()
 _tell_unrun()
@@ -33,11 +33,11 @@ from conduit.errors import (
     TimeLimit,
     UnknownConduit,
 )
-from conduit.launch.marks import install as _mark_end
+from conduit.launch.errors.tracebacks import trim_tracebacks
+from conduit.launch.processes.marks import install as _mark_end
 from conduit.launch.registry import available
 from conduit.launch.result import Result
 from conduit.launch.run import current, run, run_async
-from conduit.launch.tracebacks import trim_tracebacks
 
 _mark_end()
 
@@ -88,7 +88,7 @@ def __getattr__(name: str) -> str:
         from conduit.launch.registry import DISTRIBUTION
 
         return version(DISTRIBUTION)
-    from conduit.launch.wrong_names import elsewhere
+    from conduit.launch.hints.wrong_names import elsewhere
 
     hint = elsewhere(__name__, name).removeprefix(f"conduit has no {name}").lstrip(":; ")
     hint = hint[1:-1] if hint.startswith("(") else hint

@@ -278,4 +278,5 @@ OF_OTHERS = {
     **dict.fromkeys(("test_lock", "try_lock"), "write `await x.lock(name).try_acquire()`"),
     **dict.fromkeys(("unlock", "clear_lock", "win_unlock"), _UNLOCK),
 }
-"""Their names, in any case and without the library's own prefix, with what to write (`conduit.launch.wrong_names`)."""
+"""Their names, in any case and without the library's own prefix, with what to write, as
+`conduit.launch.hints.wrong_names` says it."""

@@ -66,7 +66,11 @@ def ctrl_c():
 def forked():
     """Run modules and files by Python where conduit and its command have been imported already."""
     with forking(
-        "conduit", "conduit.launch.simulated", "conduit.commands.cli", "conduit.commands.run", environment=os.environ
+        "conduit",
+        "conduit.launch.jobs.simulated",
+        "conduit.commands.cli",
+        "conduit.commands.run",
+        environment=os.environ,
     ) as found:
         yield found
 

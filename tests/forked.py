@@ -27,7 +27,7 @@ from pathlib import Path
 
 import attrs
 
-SUITES = ("pytest", "_pytest.assertion.rewrite", "conduit", "conduit.launch.simulated", "extended", "hypothesis")
+SUITES = ("pytest", "_pytest.assertion.rewrite", "conduit", "conduit.launch.jobs.simulated", "extended", "hypothesis")
 """What a run of parts of the conformance suites imports."""
 
 

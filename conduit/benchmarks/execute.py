@@ -24,9 +24,11 @@ from conduit.benchmarks.views import SizeMark, View, drawn_sections, message_mar
 from conduit.commandline.console import make_console, print_text
 from conduit.commandline.files import STANDARD_OUTPUT, check_apart, check_files, check_trace, write_file
 from conduit.contract import Limits, RankKind
-from conduit.launch import interrupts, output, processes
+from conduit.launch import interrupts
 from conduit.launch.interrupts import INTERRUPTED
 from conduit.launch.pace import warn_of_units
+from conduit.launch.printing import output
+from conduit.launch.processes import of_spec
 from conduit.launch.registry import Spec, parse_spec
 from conduit.launch.traced import tracing
 from conduit.options import render
@@ -161,11 +163,11 @@ def _measured(
         if failed is not None:
             raise failed
         return
-    processes.warn_of_copies(specs)
+    of_spec.warn_of_copies(specs)
     with interrupts.terminable():
         for number, (spec, plan) in enumerate(zip(specs, plans, strict=True)):
             failure: Exception | None = None
-            if processes.wanted(spec):
+            if of_spec.wanted(spec):
                 run, ended_by = _in_processes(program, options, spec, number, console)
             else:
                 run, failure = _run(program, options, spec, plan, console)
@@ -189,7 +191,7 @@ def _in_processes(
     progress = Progress(console, program.takes_less)
     with _nothing_yet(progress), progress:
         beside = {_PART: str(number), "COLUMNS": str(console.width)}  # what ranks print is shown here
-        outcome = processes.start(spec, options.ranks, beside, progress.hear)
+        outcome = of_spec.start(spec, options.ranks, beside, progress.hear)
     if not outcome.interrupted and (outcome.status or not outcome.results):
         raise SystemExit(outcome.status or 1)
     run: ConduitResults = pickle.loads(outcome.results[0])
@@ -269,7 +271,7 @@ def _check_needs(program: Program, options: BenchmarkOptions, spec: Spec, parame
             f"--max-size {parameters.max_size} is too small for what {program.name} measures; "
             f"give at least {program.least_size}"
         )
-    ranks = processes.announced(spec) or (SIMULATED_RANKS if options.ranks is None else options.ranks)
+    ranks = of_spec.announced(spec) or (SIMULATED_RANKS if options.ranks is None else options.ranks)
     if ranks < program.fewest_ranks:
         raise BadRequest(f"--ranks {ranks} is too few for {program.name}; give at least {program.fewest_ranks}")
     if spec.rank_kind is RankKind.PROCESS:

@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bar
 
 from conduit.benchmarks.record import RecordList
-from conduit.launch import output, terminal
+from conduit.launch.printing import output, terminal
 
 PATIENCE = 1.0
 """Seconds of wall time without a bar: a short run shows none."""

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from conduit.launch.terminal import folded
+from conduit.launch.printing.terminal import folded
 
 WIDTH = 100
 """Columns where the output is no terminal, unless the environment variable COLUMNS says how many."""

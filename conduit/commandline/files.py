@@ -15,8 +15,8 @@ from cyclopts import Parameter, Token
 from conduit import BadRequest, ConduitError
 from conduit.commandline.names import Value
 from conduit.contract import RankKind
+from conduit.launch.printing.terminal import tell_written
 from conduit.launch.registry import DISTRIBUTION, Spec
-from conduit.launch.terminal import tell_written
 
 STANDARD_OUTPUT = Path("-")
 

@@ -17,9 +17,10 @@ from conduit.commands.help_shown import ShownHelp
 from conduit.commands.sizes_as_written import in_units
 from conduit.commands.wrong_call import explain, in_options
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
-from conduit.launch import interrupts, output, terminal
+from conduit.launch import interrupts
 from conduit.launch.call_words import WORDS, WRONG_CALL
-from conduit.launch.complaints import complain_of
+from conduit.launch.errors.complaints import complain_of
+from conduit.launch.printing import output, terminal
 from conduit.launch.registry import DISTRIBUTION, commands
 
 DONE, FAILED = 0, 1

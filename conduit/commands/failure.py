@@ -5,10 +5,10 @@ from types import TracebackType
 from conduit.commands import progress
 from conduit.commands.program import ProgramFile
 from conduit.errors import HandlerError
-from conduit.launch import endings
-from conduit.launch.formatting import formatted
-from conduit.launch.own_words import chain_in_own_words
-from conduit.launch.public import is_ours
+from conduit.launch.errors.own_words import chain_in_own_words
+from conduit.launch.printing import endings
+from conduit.launch.printing.formatting import formatted
+from conduit.launch.program.public import is_ours
 
 _STREAMS = (progress.__file__, endings.__file__)
 """Modules whose streams stand before standard output."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from conduit.commandline.files import STANDARD_OUTPUT
-from conduit.launch import output, terminal
+from conduit.launch.printing import output, terminal
 
 _WHEN = re.compile(r"(?<=\d)( at \d+\.\d{9} s)$", re.MULTILINE)
 

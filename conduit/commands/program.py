@@ -22,10 +22,10 @@ from conduit.core.calls import kept_in, note_kept
 from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError, ConduitWarning
 from conduit.launch import registry
-from conduit.launch.errors import raise_error
-from conduit.launch.folders import is_below, is_of_project
-from conduit.launch.front_ends import first_argument
-from conduit.launch.tracebacks import plugins_part
+from conduit.launch.errors.at_end import raise_error
+from conduit.launch.errors.tracebacks import plugins_part
+from conduit.launch.program.folders import is_below, is_of_project
+from conduit.launch.program.front_ends import first_argument
 from conduit.words import closest, not_async
 
 _NO_PROGRAMS = (Path(__file__).parents[1], Path(sysconfig.get_path("purelib")))

@@ -13,11 +13,11 @@ from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from conduit import Endpoint
-from conduit.launch import hanging_log
-from conduit.launch.endings import Noting
-from conduit.launch.hanging import Hanging, RankMain, begun
-from conduit.launch.hanging_log import beside, logged, watched
-from conduit.launch.terminal import columns
+from conduit.launch.hanging import log
+from conduit.launch.hanging.log import beside, logged, watched
+from conduit.launch.hanging.looks import Hanging, RankMain, begun
+from conduit.launch.printing.endings import Noting
+from conduit.launch.printing.terminal import columns
 from conduit.words import many
 
 PATIENCE = 2.0
@@ -97,7 +97,7 @@ def shown(job: JobProgress, terminal: TextIO) -> Iterator[None]:
         nonlocal there
         began = time.monotonic()
         hanging = Hanging(job, worker)
-        while not over.wait(hanging_log.TURN):
+        while not over.wait(log.TURN):
             seconds = time.monotonic() - began
             if seconds < PATIENCE:
                 continue

@@ -8,7 +8,7 @@ import attrs
 
 from conduit.commandline.files import package_version
 from conduit.errors import ConduitError
-from conduit.launch import terminal
+from conduit.launch.printing import terminal
 from conduit.launch.registry import Spec
 
 

@@ -12,9 +12,9 @@ from conduit.commandline.files import make_folder
 from conduit.commands.failures import ProgramFailed
 from conduit.contract import JobSetup, RankKind
 from conduit.errors import BadRequest, ConduitError
-from conduit.launch import output, terminal
 from conduit.launch.call_words import WRONG_CALL
 from conduit.launch.observing import observed
+from conduit.launch.printing import output, terminal
 from conduit.launch.registry import Spec
 from conduit.launch.tracing import ReportHandedOver, report_recording
 from conduit.seeing.pictures import check_drawing

@@ -49,19 +49,23 @@ from conduit.errors import (
     TimeLimit,
     UnknownConduit,
 )
-from conduit.launch import interrupts, mpi4py_world, output, processes, standard_input, terminal, unawaited, uncalled
-from conduit.launch.complaints import complain, complain_of
-from conduit.launch.endings import ended
-from conduit.launch.exits import exit_status
-from conduit.launch.fitting import check_fits
-from conduit.launch.formatting import formatted
-from conduit.launch.kinds import kind_of_job
+from conduit.launch import interrupts
+from conduit.launch.call_words import DEFAULT_RANKS
+from conduit.launch.errors.complaints import complain, complain_of
+from conduit.launch.errors.exits import exit_status
+from conduit.launch.errors.tracebacks import whole
+from conduit.launch.errors.warned import warned
+from conduit.launch.errors.watches import ended_by
+from conduit.launch.jobs.fitting import check_fits
+from conduit.launch.jobs.kinds import kind_of_job
+from conduit.launch.oversights import mpi4py_world, unawaited, uncalled
+from conduit.launch.oversights.seeds import shared_seeds
+from conduit.launch.printing import output, terminal
+from conduit.launch.printing.endings import ended
+from conduit.launch.printing.formatting import formatted
+from conduit.launch.processes import of_spec, standard_input
 from conduit.launch.registry import CONDUITS, FRONT_ENDS, Spec, installed, parse_spec
-from conduit.launch.seeds import shared_seeds
-from conduit.launch.tracebacks import whole
 from conduit.launch.traced import tracing
-from conduit.launch.warned import warned
-from conduit.launch.watches import ended_by
 from conduit.options import describe, read_float
 from conduit.words import closest, like, text_of
 
@@ -156,7 +160,7 @@ def run(
         standard_input.take()
         json = None  # written by who has started this process, as is decided where its lines go
     else:
-        processes.warn_of_copies(specs)
+        of_spec.warn_of_copies(specs)
         _warn_of_world(file, specs)
         if any("=" in text for text in conduit):
             from conduit.launch.pace import warn_of_units  # needed for options alone
@@ -192,7 +196,7 @@ def run(
 def _import_what_follows(specs: Sequence[Spec], tables: Sequence[str]) -> None:
     """Import what is needed from the program's start on: beside it may be a file named as a part of that."""
     for spec in specs:
-        if not processes.wanted(spec):
+        if not of_spec.wanted(spec):
             with suppress(BadRequest):  # raised again when the job is to begin
                 kind_of_job(spec)
     for module in tables:
@@ -306,7 +310,7 @@ class _Series:
 
     def _job(self, number: int, spec: Spec, words: Callable[[str], str]) -> Ran:
         asked, kept = self._asked, self._kept
-        if processes.wanted(spec):
+        if of_spec.wanted(spec):
             with _output(asked.json), self._reported.job(number):
                 return _in_processes(spec, asked.settings["ranks"], number, words, reported_on=kept.of)
         with _report_in(None if kept.of else asked.full_report), _output(asked.json), self._reported.job(number):
@@ -406,7 +410,7 @@ def _exit_in_a_line(code: object) -> str:
 def _ranks(file: ProgramFile, spec: Spec, asked: int | None) -> int:
     """Return how many ranks a job had that has not come to its end, or was to have."""
     begun = file.progress.endpoints
-    return asked or processes.announced(spec) or (begun[0].size if begun else processes.DEFAULT_RANKS)
+    return asked or of_spec.announced(spec) or (begun[0].size if begun else DEFAULT_RANKS)
 
 
 def _failed(
@@ -470,7 +474,7 @@ def _in_processes(
         SystemExit: the call was wrong, which was said; or the program has ended itself, with status 0 too.
     """
     environment = {_PART: str(number), **standard_input.told(), **({_REPORTED: reported_on} if reported_on else {})}
-    outcome = processes.start(spec, ranks, environment, words=words, ends_unread=True)
+    outcome = of_spec.start(spec, ranks, environment, words=words, ends_unread=True)
     if outcome.interrupted:
         raise interrupts.by_signal(outcome.interrupted)
     if outcome.status or not outcome.results:

@@ -13,8 +13,9 @@ import conduit
 from conduit.conformance.covering import Row, covering_array, full_product
 from conduit.contract import Conduit, JobSetup, RankKind
 from conduit.errors import ConduitWarning
-from conduit.launch import output, registry
-from conduit.launch.simulated import SimulatedJob
+from conduit.launch import registry
+from conduit.launch.jobs.simulated import SimulatedJob
+from conduit.launch.printing import output
 
 CI_RANKS = (2, 3, 8)
 # How many cases come before all others: the default options with 2 and 3 ranks.

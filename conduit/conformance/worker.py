@@ -15,8 +15,8 @@ from typing import TextIO
 import pytest
 
 from conduit.conformance.processes import key_of
+from conduit.launch.errors.watches import ended_by
 from conduit.launch.registry import parse_spec
-from conduit.launch.watches import ended_by
 
 
 class Reporter:

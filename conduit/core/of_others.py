@@ -184,4 +184,5 @@ OF_OTHERS = {
         "write `ep.host`, `ep.host_of(rank)` and `ep.ranks_on_host`",
     ),
 }
-"""Their names, in any case and without the library's own prefix, with what to write (`conduit.launch.wrong_names`)."""
+"""Their names, in any case and without the library's own prefix, with what to write, as
+`conduit.launch.hints.wrong_names` says it."""

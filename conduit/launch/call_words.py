@@ -1,4 +1,4 @@
-"""The words of the command that runs, and the status of a wrong call: for who has them to say, and starts nothing."""
+"""The words of the command that runs, what it leaves open, and the status of a wrong call, for who starts nothing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from itertools import pairwise
 
 WORDS: ContextVar[tuple[str, ...]] = ContextVar("conduit.words", default=())
 """The words after `conduit` of the command that runs, for who has to start it once more as processes."""
+
+DEFAULT_RANKS = 2
+"""How many ranks a job has where neither its call nor a launcher says it."""
 
 WRONG_CALL = 2
 """The exit status of a command that was called wrongly."""

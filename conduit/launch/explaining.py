@@ -11,8 +11,8 @@ import attrs
 from conduit.contract import JobSetup
 from conduit.core.endpoint import Endpoint
 from conduit.errors import ConduitError
+from conduit.launch.jobs.simulated import SimulatedJob
 from conduit.launch.registry import Spec, parse_spec
-from conduit.launch.simulated import SimulatedJob
 from conduit.launch.timelines import timeline_of
 from conduit.seeing.timeline.steps import MessageStep, PathEdge, steps_of
 from conduit.sim.actions import acting, name_of, rank_of

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from conduit.core import written
 from conduit.core.checked_call import CURRENT
-from conduit.launch import terminal
-from conduit.launch.loops import program_frame
+from conduit.launch.hanging.loops import program_frame
+from conduit.launch.printing import terminal
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs

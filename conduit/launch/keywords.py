@@ -9,8 +9,8 @@ from typing import ParamSpec, TypeVar
 
 from conduit.core.arguments import shown
 from conduit.errors import BadRequest
+from conduit.launch.errors.tracebacks import trim_tracebacks
 from conduit.launch.registry import available
-from conduit.launch.tracebacks import trim_tracebacks
 from conduit.words import closest, in_spec
 
 P = ParamSpec("P")

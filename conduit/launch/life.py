@@ -1,7 +1,7 @@
 """The life of one rank, in virtual and in real time: start, main, what it left to be run, serving, its errors.
 
 It needs no Active Messages: a rank is whatever can be started, gives its main something to work with, and can serve
-others when that is over.  `conduit.launch.messages` has the one with an endpoint.
+others when that is over.  `conduit.launch.jobs.messages` has the one with an endpoint.
 """
 
 from __future__ import annotations

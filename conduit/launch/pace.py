@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from conduit.errors import BadRequest, TimeLimit
-from conduit.launch import output, terminal
+from conduit.launch.printing import output, terminal
 from conduit.launch.registry import parse_spec
 from conduit.launch.run import run
 

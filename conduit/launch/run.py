@@ -23,21 +23,23 @@ from conduit.core.checked_call import CURRENT
 from conduit.core.endpoint import Endpoint
 from conduit.core.handlers import describe
 from conduit.errors import BadRequest, ConduitError, ConduitWarning
-from conduit.launch import mpi4py_world, output, uncalled
-from conduit.launch.begun_inside import check_place, check_trio
-from conduit.launch.complaints import complain_of_exit
-from conduit.launch.hanging_log import logged_in_script
+from conduit.launch.errors.complaints import complain_of_exit
+from conduit.launch.errors.tracebacks import trim_tracebacks
+from conduit.launch.errors.warned import warned
+from conduit.launch.hanging.log import logged_in_script
+from conduit.launch.hints.begun_inside import check_place, check_trio
+from conduit.launch.jobs.kinds import Job, kind_of_job
 from conduit.launch.keywords import named
-from conduit.launch.kinds import Job, kind_of_job
 from conduit.launch.life import Main
 from conduit.launch.observing import observers_of
-from conduit.launch.processes import copies
+from conduit.launch.oversights import mpi4py_world, uncalled
+from conduit.launch.oversights.seeds import shared_seeds
+from conduit.launch.oversights.unawaited import told_in_script
+from conduit.launch.printing import output
+from conduit.launch.processes.of_spec import copies
+from conduit.launch.program.folders import program_frame
 from conduit.launch.registry import Spec, parse_spec
 from conduit.launch.result import Result
-from conduit.launch.seeds import shared_seeds
-from conduit.launch.tracebacks import program_frame, trim_tracebacks
-from conduit.launch.unawaited import told_in_script
-from conduit.launch.warned import warned
 from conduit.options import read_float
 from conduit.words import is_a, many, not_async, to_be_given, to_be_named
 

@@ -7,9 +7,9 @@ from typing import Any
 from conduit.contract import JobSetup
 from conduit.core.started import started_at
 from conduit.core.written import at
-from conduit.launch.folders import is_own
+from conduit.launch.program.folders import is_own
+from conduit.launch.program.tasks import program_place
 from conduit.launch.registry import Spec
-from conduit.launch.tasks import program_place
 from conduit.seeing.timeline import Timeline
 
 

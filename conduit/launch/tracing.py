@@ -11,10 +11,10 @@ import trio
 from conduit.contract import JobSetup
 from conduit.core.observer import CallListener
 from conduit.errors import BadRequest, ConduitError
-from conduit.launch import output, terminal
 from conduit.launch.observing import observed
+from conduit.launch.printing import output, terminal
+from conduit.launch.printing.terminal import tell_written
 from conduit.launch.registry import Spec
-from conduit.launch.terminal import tell_written
 from conduit.launch.timelines import place_of
 from conduit.launch.vocabularies import of_layers
 from conduit.seeing.pictures import ShownList

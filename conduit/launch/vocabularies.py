@@ -8,9 +8,9 @@ from importlib import import_module
 
 import trio
 
-from conduit.launch.folders import is_own
-from conduit.launch.public import public_modules
-from conduit.launch.tasks import frames
+from conduit.launch.program.folders import is_own
+from conduit.launch.program.public import public_modules
+from conduit.launch.program.tasks import frames
 from conduit.seeing.report import EXTENDED, Vocabulary
 
 

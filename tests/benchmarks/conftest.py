@@ -17,9 +17,9 @@ import pytest
 import simpy
 
 from conduit.contract import JobSetup
+from conduit.launch.jobs.simulated import SimulatedJob
 from conduit.launch.registry import parse_spec
 from conduit.launch.result import Result
-from conduit.launch.simulated import SimulatedJob
 
 SIMPY_TRIPS = 2000
 ROUNDS = 15

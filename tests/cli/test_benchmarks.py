@@ -20,7 +20,7 @@ from conduit.benchmarks import BenchmarkOptions, Parameters, Progress, Record, i
 from conduit.benchmarks.options import parameters_for
 from conduit.benchmarks.record import merge, middle
 from conduit.benchmarks.report import ConduitResults, print_runs, runs_as_json, table
-from conduit.launch import output
+from conduit.launch.printing import output
 from conduits.loggp.port import Loggp, LoggpTransport
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import conduit
-from conduit.launch import folders
+from conduit.launch.program import folders
 from conduits.loggp.port import LoggpTransport
 
 

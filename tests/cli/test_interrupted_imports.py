@@ -39,15 +39,15 @@ def interrupted(tmp_path):
 
 COMMANDS = {
     ("{folder}/conduit",): [
-        "conduit.launch.uncaught",
-        "conduit.launch.hidden",
+        "conduit.launch.errors.uncaught",
+        "conduit.launch.hints.hidden",
         "conduit.contract",
         "conduit.commands",
         "cyclopts",
         "conduit.commands.list",
     ],
-    ("-m", "conduit"): ["conduit.launch.uncaught", "conduit.launch.output", "conduit.commands.cli"],
-    ("-X", "dev", "-m", "conduit"): ["conduit.launch.hidden"],
+    ("-m", "conduit"): ["conduit.launch.errors.uncaught", "conduit.launch.printing.output", "conduit.commands.cli"],
+    ("-X", "dev", "-m", "conduit"): ["conduit.launch.hints.hidden"],
 }
 
 
@@ -57,7 +57,7 @@ def test_ctrl_c_while_the_command_is_imported_is_one_word(interrupted, words, at
 
 
 def test_ctrl_c_while_a_script_imports_this_package_shows_the_line_of_the_script(interrupted):
-    for at in ("conduit.launch.uncaught", "conduit.launch.run"):
+    for at in ("conduit.launch.errors.uncaught", "conduit.launch.run"):
         status, out, err = interrupted(at, "{folder}/script.py")
         assert (out, err.splitlines()[-2:]) == ("", ["    import conduit", "KeyboardInterrupt"])
         assert len(err.splitlines()) == 4

@@ -12,7 +12,7 @@ import pytest
 
 from conduit.commands import progress
 from conduit.commands.progress import JobProgress, shown
-from conduit.launch import hanging, hanging_log
+from conduit.launch.hanging import log, looks
 
 
 class Terminal(io.StringIO):
@@ -38,7 +38,7 @@ def test_the_line_says_how_far_the_job_is():
 def test_the_line_is_cut_to_the_terminal(monkeypatch):
     """One that is wrapped would stay there, and scroll at every look."""
     terminal = Terminal()
-    monkeypatch.setattr(hanging_log, "TURN", 0.001)
+    monkeypatch.setattr(log, "TURN", 0.001)
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     monkeypatch.setattr(progress, "columns", lambda: 20)
     with shown(JobProgress(), terminal):
@@ -51,7 +51,7 @@ def test_the_line_is_cut_to_the_terminal(monkeypatch):
 @pytest.mark.parametrize("say", [print, lambda text: sys.stdout.writelines([text, "\n"])])
 def test_the_line_is_taken_away_before_anything_is_printed_and_at_the_end(monkeypatch, say):
     terminal = Terminal()
-    monkeypatch.setattr(hanging_log, "TURN", 0.001)
+    monkeypatch.setattr(log, "TURN", 0.001)
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     monkeypatch.setattr(sys, "stdout", terminal)
     with shown(JobProgress(), terminal):
@@ -87,7 +87,7 @@ def test_a_stream_that_was_closed_before_stays_none(monkeypatch):
 
 def test_what_hangs_is_said_on_a_line_that_stays(monkeypatch):
     terminal = Terminal()
-    monkeypatch.setattr(hanging_log, "TURN", 0.001)
+    monkeypatch.setattr(log, "TURN", 0.001)
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     monkeypatch.setattr(progress, "Hanging", lambda job, thread: SimpleNamespace(look=lambda: "rank 0 hangs"))
     with shown(JobProgress(), terminal):
@@ -97,20 +97,20 @@ def test_what_hangs_is_said_on_a_line_that_stays(monkeypatch):
 
 
 def test_what_a_program_prints_within_a_line_stays(monkeypatch):
-    terminal, looks, hangs = Terminal(), [], []
-    monkeypatch.setattr(hanging_log, "TURN", 0.001)
+    terminal, looked, hangs = Terminal(), [], []
+    monkeypatch.setattr(log, "TURN", 0.001)
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     monkeypatch.setattr(sys, "stdout", terminal)
 
     def look():
-        looks.append(None)
+        looked.append(None)
         return "rank 0 hangs" if hangs else ""
 
     monkeypatch.setattr(progress, "Hanging", lambda job, thread: SimpleNamespace(look=look))
     with shown(JobProgress(), terminal):
         print("working...", end="")
-        seen = len(looks)
-        while len(looks) < seen + 4:
+        seen = len(looked)
+        while len(looked) < seen + 4:
             pass
         assert terminal.getvalue().endswith("working...")
         hangs.append(None)
@@ -129,8 +129,8 @@ def clock(monkeypatch):
             return self.now
 
     found = Clock(now=0.0, looks=0)
-    monkeypatch.setattr(hanging, "time", found)
-    monkeypatch.setattr(hanging_log, "TURN", 0.001)
+    monkeypatch.setattr(looks, "time", found)
+    monkeypatch.setattr(log, "TURN", 0.001)
     return found
 
 
@@ -140,12 +140,12 @@ def test_an_endless_loop_without_an_await_is_told_once_in_a_log(command, tmp_pat
     (tmp_path / "prog.py").write_text(
         """
 import sys
-from conduit.launch import hanging, hanging_log
+from conduit.launch.hanging import log, looks
 
 async def main(ep):
     await ep.attach()
     while ep.rank == 1 and not sys.stderr.getvalue():
-        hanging.time.now += 20
+        looks.time.now += 20
 """
     )
     outcome = command("run", "prog.py", "--conduit", network)
@@ -161,7 +161,7 @@ def test_who_awaits_something_again_and_again_is_not_told_in_a_log(command, tmp_
     (tmp_path / "prog.py").write_text(
         """
 import trio
-from conduit.launch import hanging, hanging_log
+from conduit.launch.hanging import log, looks
 
 async def main(ep):
     def f(token):
@@ -170,8 +170,8 @@ async def main(ep):
     await ep.attach(f)
     if ep.rank == 1:
         await ep.request_short(0, f)
-    while hanging.time.looks < 20:
-        hanging.time.now += 1
+    while looks.time.looks < 20:
+        looks.time.now += 1
         await (ep.poll() if ep.rank else trio.sleep(1e-6))
 """
     )
@@ -220,11 +220,11 @@ import threading
 from types import SimpleNamespace
 
 import conduit
-from conduit.launch import hanging, hanging_log
+from conduit.launch.hanging import log, looks
 
 clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
-hanging.time = clock
-hanging_log.TURN = 0.001
+looks.time = clock
+log.TURN = 0.001
 
 
 async def main(ep):
@@ -256,7 +256,7 @@ def test_a_script_is_told_of_an_endless_loop_too(tmp_path, network):
 def test_in_a_script_nobody_looks_where_a_command_does_or_others_show_its_warnings():
     looked = []
     job = SimpleNamespace(watched=lambda: looked.append("looked"))
-    with warnings.catch_warnings(record=True), hanging_log.logged_in_script(job):
+    with warnings.catch_warnings(record=True), log.logged_in_script(job):
         assert looked == []
-    with hanging_log.watched(), hanging_log.logged_in_script(job):
+    with log.watched(), log.logged_in_script(job):
         assert looked == []

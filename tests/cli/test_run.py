@@ -16,7 +16,7 @@ import conduit
 from conduit.commands import reported
 from conduit.commands.program import ProgramFile
 from conduit.errors import BadRequest
-from conduit.launch import processes as processes_of_jobs
+from conduit.launch.processes import of_spec
 from conduit.launch.registry import FRONT_ENDS
 from conduit.seeing.comparison import read_results
 
@@ -965,7 +965,7 @@ def test_a_launcher_that_starts_copies_of_a_simulation_is_noticed(
     pytest.importorskip("mpi4py", reason="the network that is proposed needs mpi4py")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "prog.py").write_text("async def main(ep): pass\n")
-    monkeypatch.setattr(processes_of_jobs, "_WARNED", [])
+    monkeypatch.setattr(of_spec, "_WARNED", [])
     if processes is not None:
         monkeypatch.setenv("PMI_SIZE", processes)
     status, _, err = command(*words)

@@ -14,7 +14,7 @@ import pytest
 import trio
 
 import conduit
-from conduit.launch.hints import hint
+from conduit.launch.hints.of_errors import hint
 from conduit.words import ANOTHER_RUN
 from extended import Extended, shmem, upc
 

@@ -8,7 +8,8 @@ import pytest
 from conduit.commandline import console
 from conduit.commands.cli import call
 from conduit.commands.tables import grid
-from conduit.launch import output, processes, starting, terminal
+from conduit.launch.printing import output, terminal
+from conduit.launch.processes import of_spec, starting
 
 HANGS = """
 async def main(ep):
@@ -110,8 +111,8 @@ def test_benchmarks_on_processes_print_for_the_width_of_their_console(command, m
         given.append(environment)
         return starting.Outcome(1)
 
-    monkeypatch.setattr(processes, "wanted", lambda spec: True)
-    monkeypatch.setattr(processes, "start", start)
+    monkeypatch.setattr(of_spec, "wanted", lambda spec: True)
+    monkeypatch.setattr(of_spec, "start", start)
     for width in ("80", "140"):
         monkeypatch.setenv("COLUMNS", width)
         with pytest.raises(SystemExit):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conduit.launch.answering import UNANSWERED_S, Answers
+from conduit.launch.processes.answering import UNANSWERED_S, Answers
 
 
 def test_who_is_asked_and_does_not_answer_is_missing_after_some_time():

@@ -5,8 +5,11 @@ import types
 
 import pytest
 
-from conduit.launch import complaints, launchers, output, process, watches
-from conduit.launch.raised import told_of
+from conduit.launch import launchers
+from conduit.launch.errors import complaints, watches
+from conduit.launch.errors.raised import told_of
+from conduit.launch.jobs import process
+from conduit.launch.printing import output
 
 ERROR = ValueError("wrong")
 

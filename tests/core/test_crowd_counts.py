@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from conduit.contract import JobSetup
+from conduit.launch.jobs.simulated import SimulatedJob
 from conduit.launch.registry import parse_spec
-from conduit.launch.simulated import SimulatedJob
 
 RANKS = 8
 TRIPS = 2 * RANKS * (RANKS - 1)  # by which a job of three rounds is longer than one of a single round

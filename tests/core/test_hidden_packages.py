@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import conduit
-from conduit.launch.hidden import hiding
+from conduit.launch.hints.hidden import hiding
 
 PROGRAM = """
 import {first}
@@ -124,7 +124,7 @@ def test_it_is_told_once(tmp_path, program):
 HOOKED = """\
 import sys
 beside = sys.path.pop(0)
-import conduit, conduit.launch.simulated
+import conduit, conduit.launch.jobs.simulated
 for name in list(sys.modules):
     if name.partition(".")[0] in ("trio", "random"):
         del sys.modules[name]

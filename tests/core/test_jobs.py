@@ -13,7 +13,7 @@ import pytest
 import trio
 
 import conduit
-from conduit.launch import unawaited
+from conduit.launch.oversights import unawaited
 
 
 async def _exchange(ep, rounds=20):

@@ -7,7 +7,9 @@ import pytest
 import trio
 
 import conduit
-from conduit.launch import launchers, output, processes
+from conduit.launch import launchers
+from conduit.launch.printing import output
+from conduit.launch.processes import of_spec
 from conduit.launch.registry import ImportFailure
 
 MPICH = {"PMI_SIZE": "4", "PMI_RANK": "0"}
@@ -24,7 +26,7 @@ def environment(monkeypatch):
     for names in launchers._VARIABLES:
         for name in names:
             monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(processes, "_WARNED", [])
+    monkeypatch.setattr(of_spec, "_WARNED", [])
     return monkeypatch
 
 
@@ -89,7 +91,7 @@ def test_a_rank_of_real_processes_may_simulate_too(environment):
 def test_without_a_network_of_processes_none_is_proposed(environment):
     environment.setenv("PMI_SIZE", "4")
     failure = ImportFailure("mpi", "conduits.mpi:Mpi", ImportError("mpi4py is not installed"))
-    environment.setattr(processes, "networks", lambda: {"mpi:library=mpi4py": failure})
+    environment.setattr(of_spec, "networks", lambda: {"mpi:library=mpi4py": failure})
     assert warned() == [SAID.format("sci") + "start it without the launcher"]
 
 

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from conduit.launch.job import TaskJob
+from conduit.launch.jobs.in_tasks import TaskJob
 from conduit.sim import Kernel
 from conduit.sim import run_tasks as in_virtual_time
 from conduit.wall import WallClock

@@ -7,7 +7,7 @@ import types
 import pytest
 
 import conduit
-from conduit.launch import mpi4py_world
+from conduit.launch.oversights import mpi4py_world
 from conduit.launch.registry import parse_spec
 
 INSTEAD = "write `ep.rank` and `ep.size`, or, where main takes a communicator, `from conduits.mpi import MPI`"

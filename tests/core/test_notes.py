@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 import trio
 
-from conduit.launch.errors import raise_error
+from conduit.launch.errors.at_end import raise_error
 from conduit.sim.ending import SimulationEnd
 
 

@@ -18,11 +18,12 @@ import trio
 import conduit
 from conduit.contract import JobSetup
 from conduit.core.endpoint import Endpoint
-from conduit.launch import interrupts, job
-from conduit.launch.folders import is_own
-from conduit.launch.messages import MessageRank
+from conduit.launch import interrupts
+from conduit.launch.jobs import in_tasks
+from conduit.launch.jobs.messages import MessageRank
+from conduit.launch.jobs.simulated import SimulatedJob
+from conduit.launch.program.folders import is_own
 from conduit.launch.registry import parse_spec
-from conduit.launch.simulated import SimulatedJob
 from conduit.sim.run import run_tasks
 from conduit.simnet.allgather import Allgather
 
@@ -691,7 +692,7 @@ def test_E8_an_interrupt_as_a_task_is_started_is_not_lost(monkeypatch, inline):
         signal.raise_signal(signal.SIGINT)
         return is_own(file)
 
-    monkeypatch.setattr(job, "is_own", interrupted)
+    monkeypatch.setattr(in_tasks, "is_own", interrupted)
     with pytest.raises(KeyboardInterrupt):
         conduit.run(_starts_tasks, conduit=f"loggp:inline={inline}")
 

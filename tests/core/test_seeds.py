@@ -5,7 +5,7 @@ import ast
 import pytest
 
 import conduit
-from conduit.launch.seeds import shared_seeds
+from conduit.launch.oversights.seeds import shared_seeds
 
 TOLD = {
     "np.random.seed(ep.rank)": "rng = np.random.default_rng(ep.rank)",

@@ -7,11 +7,21 @@ import pytest
 
 LOOKED_AT = ("conduit.seeing", "html", "statistics", "matplotlib", "pandas")
 """What people look at, and what that alone needs."""
-RUN = ("conduit.launch.process", "conduit.launch.simulated", "conduit.launch.real", "conduit.launch.starting")
-FAILED = ("conduit.launch.reports", "conduit.launch.errors", "conduit.launch.hints", "conduit.launch.stall")
+RUN = (
+    "conduit.launch.jobs.process",
+    "conduit.launch.jobs.simulated",
+    "conduit.launch.jobs.real",
+    "conduit.launch.processes.starting",
+)
+FAILED = (
+    "conduit.launch.reports",
+    "conduit.launch.errors.at_end",
+    "conduit.launch.hints.of_errors",
+    "conduit.launch.processes.stall",
+)
 """What tells of a job that has failed."""
 SIMULATED = ("conduit.sim", "conduit.simnet", "conduits.mpi.engine.engine", "conduits.mpi.libraries")
-REAL = ("conduit.wall", "conduit.launch.watch", "conduit.launch.coming", "mpi4py")
+REAL = ("conduit.wall", "conduit.launch.processes.watch", "conduit.launch.processes.coming", "mpi4py")
 COMMANDS = ("conduit.benchmarks", "conduit.commands", "conduit.commandline", "conduit.conformance", "cyclopts", "rich")
 
 JOB = "import conduit\nasync def main(ep):\n    await ep.attach()\nconduit.run(main, conduit='loggp'{})"

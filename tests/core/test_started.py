@@ -6,7 +6,7 @@ import os
 import trio
 
 from conduit.core.started import started_at
-from conduit.launch.tasks import Starts
+from conduit.launch.program.tasks import Starts
 
 LIBRARY = """
 import trio

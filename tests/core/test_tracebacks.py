@@ -11,7 +11,7 @@ import pytest
 import trio
 
 import conduit
-from conduit.launch import folders
+from conduit.launch.program import folders
 from conduits.mpi import MPI
 from extended import Extended, shmem, upc
 

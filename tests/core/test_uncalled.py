@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from conduit.launch.uncalled import uncalled
+from conduit.launch.oversights.uncalled import uncalled
 
 SCRIPT = """\
 import conduit

@@ -7,8 +7,10 @@ import types
 import pytest
 
 import conduit
-from conduit.launch import imported, output, terminal, uncaught
-from conduit.launch.tracebacks import WHOLE
+from conduit.launch import imported
+from conduit.launch.errors import uncaught
+from conduit.launch.errors.tracebacks import WHOLE
+from conduit.launch.printing import output, terminal
 
 MAIN = "async def main(ep):\n    return ep.rank\n"
 

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from conduit.launch import stall
-from conduit.launch.watch import Watch
+from conduit.launch.processes import stall
+from conduit.launch.processes.watch import Watch
 
 
 class Job:

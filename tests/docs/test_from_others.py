@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import conduit
-from conduit.launch.hints import hint
+from conduit.launch.hints.of_errors import hint
 from extended import Atomic, Extended
 
 PREFIXES = ("gasnet_", "gasnett_", "gex_", "GASNET_", "MPI_", "shmem_")

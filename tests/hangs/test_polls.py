@@ -7,7 +7,7 @@ import pytest
 import trio
 
 import conduit
-from conduit.launch.polls import Polls, polls_of
+from conduit.launch.program.polls import Polls, polls_of
 from extended import shmem
 
 CORE = Polls("await ep.poll()", "await ep.block_until(predicate)", "await ep.block_until(event.is_set)")

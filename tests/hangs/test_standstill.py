@@ -7,7 +7,7 @@ import attrs
 import pytest
 
 from conduit.contract import Awaited
-from conduit.launch import stall
+from conduit.launch.processes import stall
 from conduit.launch.reports import RankRecord, SourceLine, TaskRecord, brief
 from conduit.launch.reports.records import WaitRecord
 

@@ -6,8 +6,8 @@ import trio
 import conduit
 from conduit.contract import JobSetup
 from conduit.core.observer import LandingListener
+from conduit.launch.jobs.simulated import SimulatedJob
 from conduit.launch.registry import parse_spec
-from conduit.launch.simulated import SimulatedJob
 
 pytestmark = pytest.mark.usefixtures("late")
 

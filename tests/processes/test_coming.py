@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from conduit.launch import coming, marks
 from conduit.launch.launchers import StartedTogether
-from conduit.launch.starting import _in_shared_memory
+from conduit.launch.processes import coming, marks
+from conduit.launch.processes.starting import _in_shared_memory
 
 from .conftest import MPI, PATIENCE_S, processes_in
 
@@ -41,7 +41,7 @@ if how == "has begun MPI":
     from mpi4py import MPI
 
 import conduit
-from conduit.launch import coming
+from conduit.launch.processes import coming
 
 coming.PATIENCE_S = 2.0
 
@@ -178,7 +178,7 @@ BESIDE = """
 import os, signal, time
 from pathlib import Path
 
-from conduit.launch import coming
+from conduit.launch.processes import coming
 
 
 def children():

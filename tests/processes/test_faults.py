@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conduit.launch.phrases import named
+from conduit.launch.printing.phrases import named
 
 from .conftest import MPI
 
@@ -486,7 +486,9 @@ def test_the_launcher_is_killed(shell):
 LATE = """
 import time
 
-from conduit.launch import watch, watches
+from conduit.launch.errors import watches
+
+from conduit.launch.processes import watch
 
 watch.HEARD_S = {patience}
 

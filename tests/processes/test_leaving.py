@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from conduit.launch import exit_ways, output, starting
+from conduit.launch.printing import output
+from conduit.launch.processes import exit_ways, starting
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="this system has no descriptors of processes")
 

@@ -15,8 +15,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from conduit.launch import output, starting
-from conduit.launch.complaints import complain
+from conduit.launch.errors.complaints import complain
+from conduit.launch.printing import output
+from conduit.launch.processes import starting
 from tests.python_path import python_path
 
 from .conftest import MPI, PATIENCE_S

@@ -45,7 +45,7 @@ def test_a_report_comes_by_itself_and_the_job_goes_on(run_program):
         """
 import trio
 
-from conduit.launch import watch
+from conduit.launch.processes import watch
 
 watch.STALL_S = 1.0  # of its 5: the same report, sooner
 
@@ -77,7 +77,7 @@ async def main(ep):
 POLLS = """
 import time
 
-from conduit.launch import watch
+from conduit.launch.processes import watch
 
 watch.STALL_S, watch.COMPUTING_S = 1.0, 5.0  # of 5 and 30: the same reports, sooner
 
@@ -259,7 +259,7 @@ async def main(ep):
 
 
 CROSSED = """
-from conduit.launch import watch
+from conduit.launch.processes import watch
 from extended import Extended
 
 watch.STALL_S = 1.0  # of its 5

@@ -39,7 +39,7 @@ class Lame:
 sys.meta_path.insert(0, Lame())
 
 if "PMI_RANK" not in os.environ:  # in the command itself
-    from conduit.launch import starting
+    from conduit.launch.processes import starting
 
     starting.GRACE_S = 1.0  # of its 3: how long it lets the launcher end the others
 """

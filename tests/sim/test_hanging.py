@@ -7,8 +7,8 @@ import pytest
 import trio
 
 import conduit
-from conduit.launch import hanging
-from conduit.launch.hanging import Hanging, begun
+from conduit.launch.hanging import looks
+from conduit.launch.hanging.looks import Hanging, begun
 
 TO_DO = "only a poll runs handlers: wait with `await ep.block_until(predicate)`, or call `await ep.poll()`"
 
@@ -19,7 +19,7 @@ NOBODY = 0
 @pytest.fixture
 def job(monkeypatch):
     """Return what is told of a job, and let nobody be patient."""
-    monkeypatch.setattr(hanging, "PATIENCE", 0)
+    monkeypatch.setattr(looks, "PATIENCE", 0)
     return SimpleNamespace(mains=[], returned=0)
 
 
@@ -200,8 +200,8 @@ def test_a_rank_that_sleeps_and_never_polls_is_named_once_with_what_waits_for_it
 
 def test_a_job_that_moves_is_left_alone(job, monkeypatch):
     said = []
-    monkeypatch.setattr(hanging, "PATIENCE", 1)
-    monkeypatch.setattr(hanging, "time", clock := SimpleNamespace(monotonic=lambda: clock.now, now=0.0))
+    monkeypatch.setattr(looks, "PATIENCE", 1)
+    monkeypatch.setattr(looks, "time", clock := SimpleNamespace(monotonic=lambda: clock.now, now=0.0))
 
     async def main(ep):
         def f(token):

@@ -7,8 +7,8 @@ import pytest
 
 import conduit
 from conduit.contract import JobSetup
+from conduit.launch.jobs.simulated import SimulatedJob
 from conduit.launch.registry import parse_spec
-from conduit.launch.simulated import SimulatedJob
 from conduit.sim import Kernel, simulate
 
 

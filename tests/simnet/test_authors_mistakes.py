@@ -9,7 +9,7 @@ import pytest
 import conduit
 from conduit.contract import Constant, Limits, RawTable
 from conduit.launch import registry
-from conduit.launch.hints import hint
+from conduit.launch.hints.of_errors import hint
 from conduit.options import SimOptions, option
 from conduit.simnet import HostModel, Transport, Unit
 from conduit.simnet.constants import bytes_per_s, ps

@@ -67,7 +67,7 @@ def sending(monkeypatch, steps):
 def test_an_act_that_is_called_and_not_given(monkeypatch, dev, steps, author, value):
     if dev:
         flags = type("Flags", (), {"dev_mode": True})
-        monkeypatch.setattr("conduit.launch.simulated.sys", type("Sys", (), {"flags": flags}))
+        monkeypatch.setattr("conduit.launch.jobs.simulated.sys", type("Sys", (), {"flags": flags}))
     sending(monkeypatch, steps)
     text = f"Chain: {author.__name__} yielded {value} at {__file__}:{line(author)}, which cannot be called; {WRITE}"
     with pytest.raises(conduit.ConduitError) as caught:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from conduit.contract import REQUEST, Category, Identity, JobSetup, Message
 from conduit.core.observer import CpuListener, LandingListener, LinkListener, MessageListener, WaitListener
 from conduit.errors import BadRequest
+from conduit.launch.jobs.simulated import SimulatedJob
 from conduit.launch.registry import parse_spec
-from conduit.launch.simulated import SimulatedJob
 from conduit.sim.link import Link, Route
 from conduit.simnet.observed import Landings
 from conduits.loggp.port import LoggpTransport

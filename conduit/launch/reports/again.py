@@ -10,7 +10,7 @@ from types import CodeType, FrameType
 
 from conduit.core import written
 from conduit.core.endpoint import Endpoint
-from conduit.launch.folders import is_own
+from conduit.launch.program.folders import is_own
 
 _WAITS = ast.Await | ast.AsyncFor | ast.AsyncWith
 _PAUSES = ("compute", "poll", "sleep")

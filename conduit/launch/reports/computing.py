@@ -8,7 +8,7 @@ from functools import lru_cache
 from types import CodeType, FrameType
 
 from conduit.core import written
-from conduit.launch.polls import polls_of
+from conduit.launch.program.polls import polls_of
 
 _WAITS = ast.Await | ast.AsyncFor | ast.AsyncWith
 _ADVICE = (

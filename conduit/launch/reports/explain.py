@@ -6,7 +6,7 @@ from collections.abc import Sequence, Set
 
 import attrs
 
-from conduit.launch.phrases import span, wall
+from conduit.launch.printing.phrases import span, wall
 from conduit.launch.reports import graph, together
 from conduit.launch.reports.records import RankRecord, Report, TaskRecord
 

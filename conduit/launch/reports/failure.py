@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from conduit.core.steps import steps_of
-from conduit.launch.folders import is_own
 from conduit.launch.life import Life
+from conduit.launch.program.folders import is_own
 from conduit.launch.reports.gather import gather
 
 

@@ -19,11 +19,11 @@ from conduit.contract import REQUEST, Awaited, LayerHold, LayerReport, Message, 
 from conduit.core import endpoint, written
 from conduit.core.started import started_at
 from conduit.core.steps import steps_of
-from conduit.launch import tasks
-from conduit.launch.folders import is_between, is_library, is_made, is_own
 from conduit.launch.life import LIFE, Life, Rank, Stage
-from conduit.launch.own_variables import own_variables, shared_variables
-from conduit.launch.polls import polls_of
+from conduit.launch.program import tasks
+from conduit.launch.program.folders import is_between, is_library, is_made, is_own
+from conduit.launch.program.own_variables import own_variables, shared_variables
+from conduit.launch.program.polls import polls_of
 from conduit.launch.reports.again import again
 from conduit.launch.reports.clocks import looks_at_time
 from conduit.launch.reports.clues import CarriedClue

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from conduit.contract import Awaited
 from conduit.core import written
-from conduit.launch.phrases import named
+from conduit.launch.printing.phrases import named
 from conduit.launch.reports.records import RankRecord, TaskRecord
 
 _MOST = 4  # lines

@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Sequence
 
 from conduit.contract import Awaited
 from conduit.core import written
-from conduit.launch.phrases import common, counted, named
+from conduit.launch.printing.phrases import common, counted, named
 from conduit.launch.reports.graph import pattern, waits
 from conduit.launch.reports.records import HeldRecord, MessageRecord, RankRecord, SourceLine, WaitRecord
 from conduit.words import many

@@ -9,8 +9,8 @@ from types import CodeType, FrameType
 import trio
 
 from conduit.core import written
-from conduit.launch import tasks
-from conduit.launch.folders import is_own
+from conduit.launch.program import tasks
+from conduit.launch.program.folders import is_own
 
 _WAITS = ("_block_until", "sleep_forever")
 """Functions of the endpoint and of Trio that do nothing but wait."""

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from types import CodeType, FrameType, FunctionType
 
 from conduit.core import written
-from conduit.launch.folders import is_own
-from conduit.launch.own_variables import all_inside, inside
+from conduit.launch.program.folders import is_own
+from conduit.launch.program.own_variables import all_inside, inside
 
 _MOST = 4  # variables that are shown
 _LONGEST = 24  # characters of a text that is shown

@@ -12,7 +12,7 @@ import attrs
 
 from conduit.contract import Awaited
 from conduit.core.written import of_cells
-from conduit.launch.phrases import common, counted, named, ranges, shorten, span, wall
+from conduit.launch.printing.phrases import common, counted, named, ranges, shorten, span, wall
 from conduit.launch.reports.explain import AT_REST
 from conduit.launch.reports.graph import pattern, shape, task_shape
 from conduit.launch.reports.held import held_back

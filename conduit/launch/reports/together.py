@@ -11,7 +11,7 @@ import attrs
 
 from conduit.contract import Awaited, Participation
 from conduit.core import written
-from conduit.launch.phrases import common, named
+from conduit.launch.printing.phrases import common, named
 from conduit.launch.reports.clues import CarriedClue
 from conduit.launch.reports.graph import pattern
 from conduit.launch.reports.records import HeldRecord, RankRecord, SourceLine, TaskRecord, WaitRecord

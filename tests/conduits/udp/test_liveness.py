@@ -7,7 +7,7 @@ import conduit
 from conduit import Deadlock, NetworkError, TimeLimit
 from conduit.contract import JobSetup
 from conduit.launch import registry
-from conduit.launch.simulated import SimulatedJob
+from conduit.launch.jobs.simulated import SimulatedJob
 
 HARD = "udp:loss=0.3,dup=0.1,reorder=0.2,buffer=1472,queue=1538"
 
