@@ -8,19 +8,25 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
+import attrs
+
 from conduit.launch.errors.raised import Told, of_others
 
 
-class EarlyEnd(Protocol):
-    """How a job has ended before its time."""
+@attrs.frozen
+class EarlyEnd:
+    """How a job has ended before its time.
 
-    @property
-    def rank(self) -> int:
-        """Who has ended it."""
-        ...
+    Attributes:
+        rank: who has ended it.
+        status: the exit status of all processes.
+    """
+
+    rank: int
+    status: int
 
 
-class Watch(Protocol):
+class EndWatch(Protocol):
     """What is asked of the watch of a process (`conduit.launch.processes.watch`)."""
 
     @property
@@ -37,7 +43,7 @@ class Watch(Protocol):
         ...
 
 
-WATCHES: list[Watch] = []
+WATCHES: list[EndWatch] = []
 """The watch of this process, once it has begun a job as one of its ranks."""
 
 

@@ -23,6 +23,7 @@ import attrs
 from conduit.contract import Processes
 from conduit.errors import TimeLimit
 from conduit.launch.errors.raised import Told, alike, told_of
+from conduit.launch.errors.watches import EarlyEnd
 from conduit.launch.printing import terminal
 from conduit.launch.printing.output import FinalError, Speech
 from conduit.launch.processes import stall
@@ -71,19 +72,6 @@ class WatchedJob(Protocol):
         Args:
             take: gives the error then, or None where the job has been ended without it.
         """
-
-
-@attrs.frozen
-class EarlyEnd:
-    """How a job has ended before its time.
-
-    Attributes:
-        rank: who has ended it.
-        status: the exit status of all processes.
-    """
-
-    rank: int
-    status: int
 
 
 class Watch:
