@@ -98,6 +98,8 @@ class SharedArray:
         "gather_to None": "the thread that it is gathered to alone is given the array",
         "local[]": "`a.local` has the elements of this thread alone; `await a[i]` and `a[i] = value` take an index of "
         "all",
+        "local[,]": "`a.local` has the elements of this thread in one dimension; where they are whole rows, write "
+        "`a.local.reshape(-1, *a.shape[1:])`",
         "await": "write `await a[:]` for all elements, `await a[i]` for some",
     }
     _called: ClassVar = "a"

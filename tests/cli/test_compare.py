@@ -634,6 +634,11 @@ def test_a_file_in_the_place_of_the_folder_is_refused_before_the_work(command, t
             ["--diff", "one.json", "other.json"],
             "--diff: the files have nothing in common: testam on sci and testcoll on sci; give results of the same",
         ),
+        (
+            ["--diff", "two.json", "third.json"],
+            "--diff: the files have nothing in common: testam on sci, testam on t3e and testam on loggp; give results "
+            "of the same conduits, or files with one conduit each\n",
+        ),
     ],
 )
 def test_wrong_calls(command, tmp_path, monkeypatch, words, message):
@@ -644,6 +649,9 @@ def test_wrong_calls(command, tmp_path, monkeypatch, words, message):
     (tmp_path / "list.json").write_text('[{"conduit": "sci", "limits": {}}]')
     for name, program in (("one", "testam"), ("other", "testcoll")):
         (tmp_path / f"{name}.json").write_text(json.dumps([dict(of(program, a=1.0).content)]))
+    for name, conduits in (("two", ("sci", "t3e")), ("third", ("loggp",))):
+        texts = [dict(of(conduit=each, a=1.0).content) for each in conduits]
+        (tmp_path / f"{name}.json").write_text(json.dumps(texts))
     status, out, err = command("compare", *words)
     assert (status, out) == (2, "")
     assert err.startswith(f"conduit compare: {message}")

@@ -902,6 +902,12 @@ LINES = {
     CORE + "ep.segment[:4].view('i8')": (
         "ep.segment is bytes, and so are the bounds of its slices: for n elements of 8 bytes write `ep.segment[:8 * n]`"
     ),
+    CORE + "import numpy as np\n    ep.segment[:64] = np.arange(8.0)": (
+        "ep.segment is bytes: for numbers of another dtype write `ep.segment[:64].view(dtype)[:] = np.arange(8.0)`"
+    ),
+    CORE + "import numpy as np\n    o, values = 8, np.zeros(3, 'i4')\n    ep.segment[o:o + 12] = values": (
+        "ep.segment is bytes: for numbers of another dtype write `ep.segment[o:o + 12].view(dtype)[:] = values`"
+    ),
     EXTENDED + "import conduit\n    conduit.gasnet_mynode()": "conduit has no gasnet_mynode; write `x.rank`",
     EXTENDED + "import conduit\n    await conduit.barrier()": "barrier is of x: write `await x.barrier()`",
     EXTENDED + "await x.put_bulk(0, 0, b'a')": "Extended has no put_bulk; write `await x.put(dest, offset, data)`",

@@ -340,6 +340,17 @@ def test_an_index_beyond_what_this_thread_has_is_told_what_takes_any(shown, line
     )
 
 
+@pytest.mark.parametrize("line", ["{}.local[:, 0] = 1", "v = {}.local[0, 3]", "{}.local[0, 1] += 1"])
+@pytest.mark.parametrize("name", ["a", "grid"])
+def test_two_indices_of_what_this_thread_has_are_told_that_it_has_one_dimension(shown, line, name):
+    lines = shown(f"{UPC}{name} = await t.all_alloc((4, 6), dtype='i8', block=6)\n    {line.format(name)}")
+    assert "IndexError: too many indices for array: array is 1-dimensional, but 2 were indexed" in lines
+    assert lines[-1] == (
+        f"`{name}.local` has the elements of this thread in one dimension; where they are whole rows, write "
+        f"`{name}.local.reshape(-1, *{name}.shape[1:])`"
+    )
+
+
 def test_an_index_beyond_an_array_of_the_programs_is_told_by_numpy_alone(shown):
     lines = shown(f"{UPC}import numpy as np\n    mine = a.local\n    v = mine[7]")
     assert not any("`a.local`" in line for line in lines)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import heapq
 import re
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 import weakref
 from typing import NamedTuple
 
@@ -22,10 +24,14 @@ from conduit.launch import interrupts
 from conduit.launch.jobs import in_tasks
 from conduit.launch.jobs.messages import MessageRank
 from conduit.launch.jobs.simulated import SimulatedJob
+from conduit.launch.oversights.unawaited import told
 from conduit.launch.program.folders import is_own
 from conduit.launch.registry import parse_spec
 from conduit.sim.run import run_tasks
 from conduit.simnet.allgather import Allgather
+from extended import shmem
+from extended.shmem import contexts
+from extended.shmem.contexts import OperationStream
 
 pytestmark = pytest.mark.skipif(
     threading.current_thread() is not threading.main_thread(), reason="signals go to the main thread"
@@ -92,6 +98,54 @@ def test_a_call_that_it_breaks_off_is_not_said_to_be_forgotten(monkeypatch):
     (note,) = caught.value.__notes__
     assert "where the ranks were" in note
     assert "awaited" not in note
+
+
+def test_a_coroutine_of_a_call_that_it_breaks_off_is_not_said_to_be_forgotten(monkeypatch, capsys):
+    """It may come when a call has made the coroutine that it awaits, and has not awaited it yet."""
+    rounds = []
+
+    def interrupt():
+        rounds.append(1)
+        if len(rounds) == 5:
+            signal.raise_signal(signal.SIGINT)
+
+    async def main(pe):
+        while True:
+            await pe.fence()
+
+    # In a file of the package, as every call that makes another: the new coroutine is in no variable yet.
+    known = {"made": OperationStream.order, "interrupt": interrupt}
+    source = "def order(self, call):\n    return (made(self, call), interrupt())[0]\n"
+    exec(compile(source, contexts.__file__, "exec"), known)
+    monkeypatch.setattr(OperationStream, "order", known["order"])
+    shown_always = warnings.catch_warnings(action="always")
+    with shown_always, told(__file__, otherwise=print), pytest.raises(KeyboardInterrupt) as caught:
+        shmem.run(main, conduit="loggp")
+    notes = caught.value.__notes__
+    del caught
+    gc.collect()
+    shown = capsys.readouterr()
+    assert "awaited" not in "".join(notes) + shown.out + shown.err
+
+
+@pytest.mark.parametrize("name", ["helper", "other"])
+def test_a_function_of_the_program_that_is_not_awaited_is_told_of_wherever_it_dies(name):
+    async def helper():
+        pass
+
+    functions = [helper]  # by no name that the file shows
+
+    async def main(ep):
+        if name == "helper":
+            helper()
+        else:
+            functions[0]()
+
+    with pytest.warns(conduit.ConduitWarning), told(__file__, otherwise=print):
+        result = conduit.run(main, ranks=1, conduit="loggp")
+    (warning,) = result.warnings[0]
+    assert "helper(" in warning
+    assert "was called but never awaited, so it did nothing; write `await helper(" in warning
 
 
 PLACES = ["program", "handler", "predicate", "progress", "shield"]

@@ -1,6 +1,8 @@
 """What a program is told to write to poll is a call that it has: `ep` is unknown in programs of a front end."""
 
+import signal
 import sys
+import threading
 import types
 
 import pytest
@@ -65,6 +67,37 @@ async def _leaves_a_put(pe):
         return
     while a[0] == 0:  # noqa: ASYNC110  a mistake
         await trio.sleep(1e-6)
+
+
+@pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals go to the main thread")
+@pytest.mark.parametrize("wait", ["ep.compute", "trio.sleep", "trio.lowlevel.checkpoint"])
+def test_an_interrupted_loop_that_polls_nothing_while_a_message_lies_there_is_told_what_to_write(wait):
+    async def main(ep):
+        came = []
+
+        def note(token):
+            came.append(token.rank)
+
+        await ep.attach(note)
+        if ep.rank == 1:
+            await ep.request_short(0, note)
+            return
+        await ep.compute(1e-3)
+        if wait == "ep.compute":
+            while not came:
+                signal.raise_signal(signal.SIGINT)
+                await ep.compute(1e-6)
+        while wait == "trio.sleep" and not came:
+            signal.raise_signal(signal.SIGINT)
+            await trio.sleep(1e-6)
+        while not came:
+            signal.raise_signal(signal.SIGINT)
+            await trio.lowlevel.checkpoint()
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        conduit.run(main, conduit="loggp")
+    last = caught.value.__notes__[-1].splitlines()[-1]
+    assert f" awaits nothing but {wait}, which polls nothing, and only a poll runs handlers: write `await " in last
 
 
 def test_a_rank_that_waits_when_its_main_has_ended_is_at_no_line_of_the_package():

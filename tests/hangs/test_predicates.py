@@ -1,5 +1,6 @@
 """What a report tells of a predicate that never becomes true: what its variables have, and what nothing assigns."""
 
+import numpy as np
 import pytest
 
 import conduit
@@ -22,7 +23,17 @@ class Own:
     __len__ = __eq__ = __hash__ = __bool__ = __repr__
 
 
+class OwnArray(np.ndarray):
+    """An array of a class of the program, whose code must not run."""
+
+    def __getitem__(self, key):
+        raise AssertionError
+
+
 LIMIT = 7
+FLAGS = np.zeros(2, "i8")
+SHARES = np.array([1.5, 0.5])
+OWN_ARRAY = np.zeros(2).view(OwnArray)
 THINGS = {"n": 3, "own": Own()}
 PREDICATES = {
     "count": (lambda count, got, state, own: lambda: count == 5, "count is 4"),
@@ -36,6 +47,10 @@ PREDICATES = {
         "len(got) is 2, THINGS['n'] is 3",
     ),
     "twice": (lambda count, got, state, own: lambda: count < 0 or count > 8, "count is 4"),
+    "of an array": (lambda count, got, state, own: lambda: FLAGS[0] > count, "FLAGS[0] is 0, count is 4"),
+    "of an array's end": (lambda count, got, state, own: lambda: SHARES[-1] > 9, "SHARES[-1] is 0.5"),
+    "beyond an array": (lambda count, got, state, own: lambda: count > 9 and FLAGS[7], "count is 4"),
+    "of a class like an array": (lambda count, got, state, own: lambda: count > 9 and OWN_ARRAY[0], "count is 4"),
     "none": (lambda count, got, state, own: lambda: False, ""),
 }
 

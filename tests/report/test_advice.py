@@ -513,9 +513,9 @@ CAUSES = {
                   "loggp:slots=2", gone=False),
     "loose": Cause(loose, 3, 8, "long messages go to offsets that are no multiple", "Let offsets, sizes", least=1.15),
     "short": Cause(short, 1, 100, "in sending and receiving, not in waits", "Send fewer and larger messages"),
-    "first contacts": Cause(contacts, False, True, "First contacts are in the measured part",
+    "first contacts": Cause(contacts, False, True, "First contacts are in the time after the start",
                             "Send one message along", "sunfire"),
-    "long first contacts": Cause(long_contacts, False, True, "First contacts are in the measured part",
+    "long first contacts": Cause(long_contacts, False, True, "First contacts are in the time after the start",
                                  "Send one message along", "sunfire", ranks=8,
                                  also=("Rank 0 accesses 7 ranks one after the other",)),
     "lock": Cause(locked, 1, 20, "waits for lock 'a' while others have it", LESS, ranks=8, gone=False),
@@ -595,7 +595,7 @@ async def puts_once(ep):
 def test_first_contacts_are_told_beside_the_rest_and_not_in_its_place(main, others):
     found, _ = reported(main, ranks=9, conduit="sunfire")
     first, second = found.advice
-    assert first.what.startswith("First contacts are in the measured part")
+    assert first.what.startswith("First contacts are in the time after the start")
     assert re.fullmatch(others, second.what)
     assert first.share + second.share < 1
     (alone,) = reported(main, ranks=9, conduit="sci")[0].advice  # which has no first contacts
@@ -893,7 +893,7 @@ def test_a_program_with_nothing_wrong_is_told_nothing_untrue(main, network):
         assert len(told) == 1
         assert NOT in told.pop()
     if network == "sunfire":  # whose first contacts are in every short program
-        told = [what for what in told if not what.startswith("First contacts are in the measured part")]
+        told = [what for what in told if not what.startswith("First contacts are in the time after the start")]
     if main is edges:  # most of whose time is in short messages, on some
         told = [what for what in told if " in sending and receiving, not in waits: " not in what]
     assert told == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -113,22 +114,54 @@ def _integer(failed: ProgramNode, node: ast.expr | None) -> int | None:
     return None
 
 
-def beyond_part(error: IndexError, ours: Callable[[object], bool]) -> str:
-    """Say what a part of an object of this project has, where an index is beyond it: `a.local[i]`; "" for others.
+def of_part(error: IndexError, index: str, ours: Callable[[object], bool]) -> str:
+    """Say what a part of an object of this project has, where an index is none of it: `a.local[i]`; "" for others.
+
+    Args:
+        error: as numpy has raised it.
+        index: "[]" where it is beyond the part, "[,]" where there are several of what has one dimension.
+        ours: says of a class whether it is one of this project.
+    """
+    failed = program_node(error, ours)
+    tree = None if failed is None else failed.tree
+    match tree.targets[0] if isinstance(tree, ast.Assign) else tree:
+        case ast.Subscript(value=ast.Attribute(value=owner, attr=name)):
+            assert failed is not None
+            there = failed.value(owner)
+            instead = getattr(type(there), "_instead", {}) if failed.is_ours(there) else {}
+            text = instead.get(f"{name}{index}", "")
+            return as_called(text, type(there), ast.unparse(owner)) if text and is_name(owner) else ""
+    return ""
+
+
+def of_numbers(error: ValueError, ours: Callable[[object], bool]) -> str:
+    """Say how numbers of more bytes are stored in a segment, where they are fewer than its bytes; "" for other errors.
 
     Args:
         error: as numpy has raised it.
         ours: says of a class whether it is one of this project.
     """
+    shapes = [[int(each) for each in re.findall(r"\d+", shape)] for shape in re.findall(r"\(([^)]*)\)", str(error))]
     failed = program_node(error, ours)
     match None if failed is None else failed.tree:
-        case ast.Subscript(value=ast.Attribute(value=owner, attr=name)):
-            assert failed is not None
-            there = failed.value(owner)
-            instead = getattr(type(there), "_instead", {}) if failed.is_ours(there) else {}
-            text = instead.get(f"{name}[]", "")
-            return as_called(text, type(there), ast.unparse(owner)) if text and is_name(owner) else ""
+        case ast.Assign(targets=[ast.Subscript(value=ast.Attribute(attr="segment") as segment) as place]) | (
+            ast.Subscript(value=ast.Attribute(attr="segment") as segment) as place
+        ) if failed is not None and len(shapes) == 2:
+            memory, given = failed.value(segment), _stored(failed, place)
+            numbers, places = (math.prod(shape) for shape in shapes)
+            if not isinstance(memory, np.ndarray) or memory.dtype != np.uint8 or places not in _fitting(numbers):
+                return ""
+            stored = "..." if given is None or len(ast.unparse(given)) > written.SHOWN else ast.unparse(given)
+            return (
+                f"{ast.unparse(segment)} is bytes: for numbers of another dtype write "
+                f"`{source_of(place)}.view(dtype)[:] = {stored}`"
+            )
     return ""
+
+
+def _fitting(numbers: int) -> set[int]:
+    """Return how many bytes so many numbers have, of the dtypes that there are."""
+    return {numbers * size for size in (2, 4, 8, 16)}
 
 
 def of_freed(error: BaseException, ours: Callable[[object], bool]) -> str:

@@ -28,7 +28,7 @@ from conduit.launch.hints.misused_arguments import (
     run_by_itself,
     swapped,
 )
-from conduit.launch.hints.misused_arrays import beyond_part, into_bytes, of_elements, of_freed, of_memory
+from conduit.launch.hints.misused_arrays import into_bytes, of_elements, of_freed, of_memory, of_numbers, of_part
 from conduit.launch.hints.predicates import many_truths
 from conduit.launch.hints.timeouts import too_slow
 from conduit.launch.hints.until_complete import completed
@@ -113,7 +113,9 @@ def hint(error: BaseException) -> str:
                 or of_attaches(error)
             )
         case IndexError() if " is out of bounds for axis " in str(error):
-            return beyond_part(error, is_ours)
+            return of_part(error, "[]", is_ours)
+        case IndexError() if str(error).startswith("too many indices for array: array is 1-dimensional"):
+            return of_part(error, "[,]", is_ours)
         case TypeError() if re.fullmatch(r"only .* arrays can be converted to Python scalars", str(error)):
             return _ONE_OF_MANY
         case TypeError() if str(error).endswith(", not memoryview"):
@@ -131,6 +133,8 @@ def hint(error: BaseException) -> str:
             return into_bytes(error, is_ours)
         case ValueError() if str(error).startswith("When changing to a larger dtype, its size must be a divisor"):
             return of_elements(error, is_ours)
+        case ValueError() if str(error).startswith("could not broadcast input array from shape "):
+            return of_numbers(error, is_ours)
         case ValueError() if str(error).endswith(" is read-only"):
             return of_freed(error, is_ours)
         case ValueError() if text := many_truths(error):

@@ -47,11 +47,12 @@ def told(program: str, otherwise: Callable[[str], object] | None = None) -> Iter
             before(message, category, filename, lineno, *more)
             return
         name = found["name"].rpartition(".")[2]
-        text = _said(
-            [text_of(name, filename, lineno), text_of(name, program, 0)],
-            name,
-            in_handler=rank is not None and rank.in_handler,
-        )
+        places = [text_of(name, program, 0)]
+        if not is_own(filename):
+            places.insert(0, text_of(name, filename, lineno))
+        elif not any(places):
+            return  # Ctrl-C has come between a call of this project and its `await`: the program has forgotten nothing
+        text = _said(places, name, in_handler=rank is not None and rank.in_handler)
         if rank is None:
             assert otherwise is not None
             otherwise(f"warning: {text}")

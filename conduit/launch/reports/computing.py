@@ -1,4 +1,4 @@
-"""Loops of a program that wait for a handler and await nothing but local work: that polls nothing."""
+"""Loops of a program that wait for a handler and await nothing but local work, or time: that polls nothing."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from types import CodeType, FrameType
 from conduit.core import written
 from conduit.launch.program.polls import polls_of
 
+_OF_TRIO = ("trio.sleep", "trio.lowlevel.checkpoint")
 _WAITS = ast.Await | ast.AsyncFor | ast.AsyncWith
 _ADVICE = (
     "the loop at {} awaits nothing but {}, which polls nothing, and only a poll runs handlers: write `{}` in its "
@@ -38,15 +39,16 @@ def _loop(code: CodeType, line: int) -> tuple[int, str]:
         if not isinstance(each, ast.While) or not code.co_firstlineno <= each.lineno <= line <= (each.end_lineno or 0):
             continue
         awaited = [inner for inner in ast.walk(each) if isinstance(inner, _WAITS)]
-        calls = {_computes(inner) for inner in awaited}
+        calls = {_polls_nothing(inner) for inner in awaited}
         if len(calls) == 1 and (call := calls.pop()):
             return each.lineno, call
     return 0, ""
 
 
-def _computes(node: ast.AST) -> str:
-    """Return the call of local work that a node awaits, as it is written; "" for any other."""
+def _polls_nothing(node: ast.AST) -> str:
+    """Return the call of local work, or of Trio's, that a node awaits, as it is written; "" for any other."""
     match node:
-        case ast.Await(value=ast.Call(func=ast.Attribute(attr="compute") as name)):
-            return ast.unparse(name)
+        case ast.Await(value=ast.Call(func=ast.Attribute(attr=attr) as name)):
+            called = ast.unparse(name)
+            return called if attr == "compute" or called in _OF_TRIO else ""
     return ""

@@ -8,6 +8,8 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from types import CodeType, FrameType, FunctionType
 
+import numpy as np
+
 from conduit.core import written
 from conduit.launch.program.folders import is_own
 from conduit.launch.program.own_variables import all_inside, inside
@@ -113,12 +115,14 @@ def _shown(value: object) -> bool:
 
 
 def _element(value: object, key: object) -> object:
-    """Return an element of one of Python's own containers, `_UNKNOWN` for others, and where there is none."""
+    """Return an element of a container of Python's own, or a number of an array; `_UNKNOWN` for all others."""
     if type(value) is dict and type(key) in (int, str) and len(value) <= _KEYS:
         plain = all(type(each) in (int, str) for each in value)  # the comparison of others may be the program's
         return value.get(key, _UNKNOWN) if plain else _UNKNOWN
     if type(value) in (list, tuple) and type(key) is int and -len(value) <= key < len(value):  # type: ignore[arg-type]
         return value[key]  # type: ignore[index]
+    if type(value) is np.ndarray and value.dtype.kind in "biuf" and value.ndim == 1 and type(key) is int:
+        return value[key].item() if -len(value) <= key < len(value) else _UNKNOWN  # as a flag in a segment
     return _UNKNOWN
 
 

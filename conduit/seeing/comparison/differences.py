@@ -78,9 +78,11 @@ def differences(first: Sequence[BenchmarkResult], second: Sequence[BenchmarkResu
             if key in after and row.known is not None and after[key].known is not None
         ]  # fmt: skip
     if not found:
+        same = {each.program for each in first} & {each.program for each in second}
+        instead = "conduits, or files with one conduit each" if same and not pairs else "benchmark"
         raise BadRequest(
             f"--diff: the files have nothing in common: {_contents(first)} and {_contents(second)}; give results of "
-            "the same benchmark"
+            f"the same {instead}"
         )
     return found, alone
 

@@ -99,9 +99,11 @@ def first_contacts(found: Profile, contacts: Contacts) -> list[Advice]:
     rank, ticks = _most(contacts)
     return [
         Advice(
-            f"First contacts are in the measured part: the first message between two ranks took longer than later "
-            f"ones do, on {many(pairs, 'pair')}, which cost rank {rank} {us(ticks)}, {part(ticks / found.working)}.",
-            "Send one message along each pair before the clock starts, and a barrier after it.",
+            "First contacts are in the time after the start: the first message between two ranks took longer than "
+            f"later ones do, on {many(pairs, 'pair')}, which cost rank {rank} {us(ticks)}, "
+            f"{part(ticks / found.working)}.",
+            "Send one message along each pair before the clock starts, and a barrier after it. Where the program has "
+            "done so before it times itself, they are not in its times.",
             share,
         )
     ]
