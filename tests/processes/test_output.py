@@ -530,3 +530,25 @@ def test_what_the_encoding_of_the_output_has_nothing_for_is_shown_as_escapes(she
     shell.environment["PYTHONIOENCODING"] = "ascii"
     done = shell.conduit("run", shell.file('async def main(ep): print("ä \u20ac")'), "--conduit", MPI, "--ranks", "1")
     assert (done.status, done.lines[0]) == (0, r"\xe4 \u20ac")
+
+
+def test_whether_what_a_rank_has_written_lies_in_a_pipe_unread(monkeypatch, tmp_path):
+    reads, writes = os.pipe()
+    with open(reads, "rb", buffering=0) as source, open(writes, "w") as sink:
+        monkeypatch.setattr(sys, "__stderr__", sink)
+        monkeypatch.setattr(sys, "stderr", sink)
+        speech = output.Speech(1)
+        assert not speech.is_unread()
+        print("last words", file=sys.stderr)
+        assert speech.is_unread()
+        source.read(100)
+        assert not speech.is_unread()
+        print("last words", file=sys.stderr)
+        source.close()  # nobody will
+        assert not speech.is_unread()
+    with open(tmp_path / "file", "w") as sink:
+        monkeypatch.setattr(sys, "__stderr__", sink)
+        monkeypatch.setattr(sys, "stderr", sink)
+        speech = output.Speech(1)
+        print("last words", file=sys.stderr)
+        assert not speech.is_unread()

@@ -12,6 +12,7 @@ import io
 import os
 import pickle
 import select
+import stat
 import sys
 import threading
 import warnings
@@ -278,6 +279,10 @@ class Speech:
         for stream in self._streams:
             stream.finish()
 
+    def is_unread(self) -> bool:
+        """Return whether something of what was written is in a pipe that somebody has still to read."""
+        return any(_holds(stream.fileno()) and not is_unread(stream) for stream in self._streams)
+
     def error(self, error: FinalError) -> None:
         """Tell who has started the processes, which is this package, why the job ends."""
         self._streams[-1].send(ERROR, pickle.dumps(error))
@@ -379,13 +384,24 @@ def is_framed() -> bool:
     return os.environ.get(FRAMES, "") != "" if own is None else own.framed
 
 
-def is_unread(stream: TextIO) -> bool:
+def is_unread(stream: TextIO | WholeLines) -> bool:
     """Return whether what a stream writes to is a pipe that nobody reads any more."""
     try:
         poll = select.poll()
         poll.register(stream.fileno(), 0)
         return any(events & select.POLLERR for _, events in poll.poll(0))
     except (AttributeError, OSError, ValueError):  # a system without poll, or a stream that is no file
+        return False
+
+
+def _holds(descriptor: int) -> bool:
+    """Return whether a pipe has bytes in it, as far as the system tells its writer; no file and no terminal has."""
+    try:
+        import fcntl
+        import termios
+
+        return stat.S_ISFIFO(os.fstat(descriptor).st_mode) and any(fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)))
+    except (ImportError, OSError):
         return False
 
 

@@ -48,6 +48,8 @@ ABORT_S = 3.0
 """After the end of a job, until all processes are ended by force."""
 DELIVERY_S = 0.2
 """What a launcher has to pass on the last words of a rank, which it may drop once the processes are aborted."""
+READ_S = 5.0
+"""What it has, that included, where it is late and has not read them yet: it may hear of the abort first, and end."""
 _INTERRUPTED = 128 + signal.SIGINT
 
 
@@ -274,7 +276,10 @@ class Watch:
     def _abort(self, status: int) -> NoReturn:
         self._speech.finish()
         self._speech.ends()
+        limit = time.monotonic() + READ_S
         time.sleep(DELIVERY_S)
+        while self._speech.is_unread() and time.monotonic() < limit:
+            time.sleep(TURN_S / 10)
         with suppress(SystemExit):
             self._processes.abort(status)
         time.sleep(ABORT_S)  # until it is this one's turn

@@ -26,6 +26,7 @@ from conduits.mpi.awaited.collective_arguments import (
 )
 from conduits.mpi.awaited.elements import combined, moved
 from conduits.mpi.awaited.failed_calls import FailedCall
+from conduits.mpi.awaited.lent import BytesOfCall
 from conduits.mpi.awaited.operators import SUM, ReductionOp
 from conduits.mpi.awaited.process import Process, RequestPlace
 from conduits.mpi.awaited.request import Request
@@ -41,10 +42,14 @@ class Beginning(NamedTuple):
     Attributes:
         begin: takes a channel, and returns the steps of an algorithm.
         given: what is compared of the call.
+        reads: the bytes of the program's that the rank sends.
+        writes: those that it receives into; it may read them, too.
     """
 
     begin: Callable[[CollectiveChannel], Steps]
     given: Given
+    reads: BytesOfCall = None
+    writes: BytesOfCall = None
 
 
 def _size(data: memoryview | Blocks | None) -> int:
@@ -52,6 +57,18 @@ def _size(data: memoryview | Blocks | None) -> int:
     if isinstance(data, Blocks):
         return sum(size for _, size in data.places)
     return 0 if data is None else len(data)
+
+
+def _moved(comm: CommBase, own: memoryview | None, blocks: Blocks | None) -> Blocks | None:
+    """Return the blocks of a rank that a call moves: its own stays where it is in place."""
+    if own is not None or blocks is None:
+        return blocks
+    mine = comm.Get_rank()
+    return blocks.some([rank for rank in range(len(blocks.places)) if rank != mine])
+
+
+def _bytes(data: Span | None) -> memoryview | None:
+    return None if data is None else data.view
 
 
 def _combined(operand: Span | None, op: ReductionOp, algorithm: str, root: int | None = None) -> Given:
@@ -76,7 +93,8 @@ def _bcast(call: str) -> Any:
         data = span(given(buf, call, "buf", in_place=False), f"Comm.{call}: buf", writable=writable)
         name, run = algorithm_of(self, call, algorithm)
         compared = Given(len(data.view), chief, elements=moved(data), algorithm=name)
-        return self, Beginning(lambda channel: run(channel, data.view, chief), compared)
+        reads, writes = (None, data.view) if writable else (data.view, None)
+        return self, Beginning(lambda channel: run(channel, data.view, chief), compared, reads, writes)
 
     return check
 
@@ -89,7 +107,8 @@ def _scatter(call: str, divided: Any) -> Any:
         blocks, mine, elements = rooted(self, call, sendbuf, recvbuf, chief, divided, gathers=False)
         name, run = algorithm_of(self, call, algorithm)
         compared = Given(_size(blocks or mine), chief, elements=elements, algorithm=name)
-        return self, Beginning(lambda channel: run(channel, blocks, mine, chief), compared)
+        reads = _moved(self, mine, blocks)
+        return self, Beginning(lambda channel: run(channel, blocks, mine, chief), compared, reads, mine)
 
     return check
 
@@ -103,7 +122,8 @@ def _gather(call: str, divided: Any) -> Any:
         name, run = algorithm_of(self, call, algorithm)
         nbytes = _size(blocks.one(chief) if blocks is not None else mine)
         compared = Given(nbytes, chief, elements=elements, algorithm=name)
-        return self, Beginning(lambda channel: run(channel, mine, blocks, chief), compared)
+        writes = _moved(self, mine, blocks)
+        return self, Beginning(lambda channel: run(channel, mine, blocks, chief), compared, mine, writes)
 
     return check
 
@@ -112,8 +132,10 @@ def _allgather(call: str, divided: Any) -> Any:
     def check(self: Collective, sendbuf: Any, recvbuf: Any, algorithm: str = "") -> tuple[Any, ...]:
         mine, blocks, elements = collected(self, call, sendbuf, recvbuf, divided)
         name, run = algorithm_of(self, call, algorithm)
-        compared = Given(len(blocks.one(self.Get_rank())), elements=elements, algorithm=name)
-        return self, Beginning(lambda channel: staging.collected(channel, run, mine, blocks), compared)
+        own = blocks.one(self.Get_rank())
+        compared = Given(len(own), elements=elements, algorithm=name)
+        reads, writes = own if mine is None else mine, _moved(self, mine, blocks)
+        return self, Beginning(lambda channel: staging.collected(channel, run, mine, blocks), compared, reads, writes)
 
     return check
 
@@ -123,7 +145,7 @@ def _alltoall(call: str, divided: Any) -> Any:
         out, into, elements = exchanged(self, call, sendbuf, recvbuf, divided)
         name, run = algorithm_of(self, call, algorithm)
         compared = Given(_size(out or into), elements=elements, algorithm=name)
-        return self, Beginning(lambda channel: staging.exchanged(channel, run, out, into), compared)
+        return self, Beginning(lambda channel: staging.exchanged(channel, run, out, into), compared, out, into)
 
     return check
 
@@ -137,6 +159,8 @@ def _reduce(
     return self, Beginning(
         lambda channel: staging.reduced(channel, run, mine, into, operator, chief),
         _combined(mine or into, operator, name, chief),
+        _bytes(mine),
+        _bytes(into),
     )
 
 
@@ -147,7 +171,10 @@ def _allreduce(call: str) -> Any:
         mine, into, operator = operands(self, call, sendbuf, recvbuf, op)
         name, run = algorithm_of(self, call, algorithm, operator)
         return self, Beginning(
-            lambda channel: staging.reduced(channel, run, mine, into, operator), _combined(mine or into, operator, name)
+            lambda channel: staging.reduced(channel, run, mine, into, operator),
+            _combined(mine or into, operator, name),
+            _bytes(mine),
+            _bytes(into),
         )
 
     return check
@@ -162,9 +189,12 @@ def _scan(call: str) -> Any:
         mine, into, operator = operands(self, call, sendbuf, recvbuf, op)
         assert into is not None
         name, run = algorithm_of(self, call, algorithm, operator)
+        result = into if own or self.Get_rank() else None
         return self, Beginning(
             lambda channel: staging.scanned(channel, run, mine, into, operator, own),
             _combined(mine or into, operator, name),
+            (mine or into).view,
+            _bytes(result),
         )
 
     return check
@@ -179,6 +209,8 @@ def _reduce_scatter_block(
     return self, Beginning(
         lambda channel: staging.reduced_scattered(channel, run, operand, into, counts, operator, call),
         _combined(operand, operator, name),
+        operand.view,
+        into,
     )
 
 
@@ -192,6 +224,8 @@ def _reduce_scatter(
     return self, Beginning(
         lambda channel: staging.reduced_scattered(channel, run, operand, into, counts, operator, call),
         _combined(operand, operator, name),
+        operand.view,
+        into,
     )
 
 
@@ -324,6 +358,7 @@ class Collective(CommBase):
             MpiError: a collective that has failed, or was cancelled, has broken the communicator.
         """
         begin = self._beginning(call, beginning)
+        self._running().lent.look(call, beginning.reads, beginning.writes)
         try:
             return await self._all(begin, call, self.plain.group)
         except BaseException as error:
@@ -346,7 +381,9 @@ class Collective(CommBase):
         except BaseException as error:
             self._break(RequestPlace.here(call), error)
             raise
-        request = Request.begun(process, begun, self._all_do(call), others)
+        request = Request.begun(
+            process, begun, self._all_do(call), others, reads=beginning.reads, writes=beginning.writes
+        )
         begun.when_failed(partial(self._break, request.place))
         return request
 

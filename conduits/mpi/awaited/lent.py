@@ -1,7 +1,7 @@
-"""Buffers of sends and receives that were begun and not waited for, and what the program does to them meanwhile.
+"""Buffers of what was begun and not waited for, and what the program does to them meanwhile.
 
-MPI forbids to receive into bytes that a send still reads, or that another receive fills: what comes of it is chance.  A
-simulation, which has one order of both, would never show it.
+MPI forbids to receive into bytes that a send or a collective still reads, or that another one fills: what comes of it
+is chance.  A simulation, which has one order of both, would never show it.
 """
 
 from __future__ import annotations
@@ -9,13 +9,17 @@ from __future__ import annotations
 import weakref
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from conduit.contract.memory import address_of
 from conduit.words import many
+from conduits.mpi.collectives.blocks import Blocks
+
+BytesOfCall = memoryview | Blocks | None
+"""What a call reads, or receives into: all bytes of a view, or those of the blocks; None for nothing."""
 
 
 class _Place(Protocol):
@@ -35,7 +39,7 @@ class _Place(Protocol):
 
 
 class _Run(NamedTuple):
-    """The bytes of one buffer: where they begin and end in memory, and which request has them, begun where."""
+    """Bytes of a request's that are one run: where they begin and end in memory, and where which request was begun."""
 
     start: int
     end: int
@@ -71,6 +75,41 @@ class _Runs:
         return None
 
 
+def _extents(data: BytesOfCall) -> Iterator[tuple[int, int]]:
+    """Yield where in memory bytes begin and end; blocks that lie one behind the other are one run."""
+    if data is None:
+        return
+    if not isinstance(data, Blocks):
+        if data.nbytes:
+            start = _address_of(data)
+            yield start, start + data.nbytes
+        return
+    first, start, end = (_address_of(data.view) if data.view.nbytes else 0), 0, 0
+    for place, size in data.places:
+        if not size:
+            continue
+        if place != end:
+            if end > start:
+                yield first + start, first + end
+            start = place
+        end = place + size
+    if end > start:
+        yield first + start, first + end
+
+
+def _address_of(view: memoryview) -> int:
+    return address_of(np.frombuffer(view, np.uint8))
+
+
+class _Lending(NamedTuple):
+    """What a request has: the runs of its bytes and what they are among, what keeps them, and the program's handle."""
+
+    runs: list[tuple[_Runs, _Run]]
+    reads: BytesOfCall
+    writes: BytesOfCall
+    handle: weakref.ref[object]
+
+
 class LentBuffers:
     """Those of one rank.
 
@@ -84,53 +123,63 @@ class LentBuffers:
     def __init__(self, watch: Callable[[bool], object], here: Callable[[str], _Place]) -> None:
         self._watch, self._here = watch, here
         self._read, self._written = _Runs(), _Runs()
-        self._open: dict[int, tuple[_Runs, _Run, memoryview, weakref.ref[object]]] = {}
+        self._open: dict[int, _Lending] = {}
         self._shared: Counter[tuple[_Place, _Place]] = Counter()
 
-    def lend(self, request: object, handle: object, place: _Place, view: memoryview, *, receives: bool) -> None:
-        """Take note of a request that was begun, and whether its buffer is one that is lent already.
+    def lend(
+        self, request: object, handle: object, place: _Place, reads: BytesOfCall = None, writes: BytesOfCall = None
+    ) -> None:  # fmt: skip
+        """Take note of a request that was begun, and whether its buffers are some that are lent already.
 
         Args:
             request: of the plain interface.
             handle: the program's; a request of which it has none any more is never waited for, and given back.
             place: where it was begun.
-            view: the bytes of its buffer.
-            receives: whether it receives into them.
+            reads: what it sends.
+            writes: what it receives into; it may read that, too.
         """
-        if not view.nbytes:
+        number = id(request)
+        # All are looked at before any is lent: one call may read what it receives into, in place.
+        self._note_shared(reads, writes, lambda: place)
+        runs = [
+            (among, _Run(start, end, number, place))
+            for among, data in ((self._read, reads), (self._written, writes))
+            for start, end in _extents(data)
+        ]
+        if not runs:
             return
-        start, end, other = self._look(view, receives)
-        if other is not None:
-            self._shared[other.place, place] += 1
         if not self._open:
             self._watch(True)
-        number = id(request)
-        runs, run = self._written if receives else self._read, _Run(start, end, number, place)
-        runs.add(run)
-        # The view, as mpi4py keeps it, too: bytes that the program has let go would be those of other buffers soon.
-        self._open[number] = runs, run, view, weakref.ref(handle, lambda _: self._end(number))
+        for among, run in runs:
+            among.add(run)
+        # The views, as mpi4py keeps them, too: bytes that the program has let go would be those of other buffers soon.
+        self._open[number] = _Lending(runs, reads, writes, weakref.ref(handle, lambda _: self._end(number)))
 
-    def look(self, call: str, view: memoryview, *, receives: bool) -> None:
-        """Take note of a call that waits by itself, whether its buffer is one that is lent already."""
-        if self._open and view.nbytes:
-            _, _, other = self._look(view, receives)
-            if other is not None:
-                self._shared[other.place, self._here(call)] += 1
+    def look(self, call: str, reads: BytesOfCall = None, writes: BytesOfCall = None) -> None:
+        """Take note of a call that waits by itself, whether its buffers are some that are lent already."""
+        if self._open:
+            self._note_shared(reads, writes, lambda: self._here(call))
 
-    def _look(self, view: memoryview, receives: bool) -> tuple[int, int, _Run | None]:
-        """Return where some bytes begin and end, and a run that they may not have anything in common with but have."""
-        start = address_of(np.frombuffer(view, np.uint8))
-        end = start + view.nbytes
-        return start, end, self._written.first_in(start, end) or (self._read.first_in(start, end) if receives else None)
+    def _note_shared(self, reads: BytesOfCall, writes: BytesOfCall, place: Callable[[], _Place]) -> None:
+        """Take note of whose bytes some are that a call reads and receives into; each line is told of once a call."""
+        if not self._open:
+            return
+        read, written = self._read.first_in, self._written.first_in
+        found = [run for each in _extents(reads) if (run := written(*each))]
+        found += [run for each in _extents(writes) if (run := written(*each) or read(*each))]
+        if found:
+            here = place()
+            for other in dict.fromkeys(run.place for run in found):
+                self._shared[other, here] += 1
 
     def give_back(self, request: object) -> None:
-        """A request was waited for, or given up."""
+        """A request was waited for, seen to be over, or given up."""
         self._end(id(request))
 
     def _end(self, number: int) -> None:
         if (found := self._open.pop(number, None)) is not None:
-            runs, run, *_ = found
-            runs.remove(run)
+            for among, run in found.runs:
+                among.remove(run)
             if not self._open:
                 self._watch(False)
 

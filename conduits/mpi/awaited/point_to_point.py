@@ -169,6 +169,7 @@ class PointToPoint(CommBase):
     @checked_call(_sending("Ssend"))
     async def Ssend(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send; returns when, besides, the receive has begun."""
+        self._look("Ssend", buf, dest)
         begun = await self._running().call(self.plain.Issend, buf, dest, tag)
         self._running().has_sent(self, "Ssend", dest, tag)
         if not begun.over or begun.error is not None:
@@ -181,6 +182,7 @@ class PointToPoint(CommBase):
         Raises:
             MpiError: there is no room in it.
         """
+        self._look("Bsend", buf, dest)
         begun = await self._running().call(self.plain.Ibsend, buf, dest, tag)
         self._running().has_sent(self, "Bsend", dest, tag)
         if not begun.over or begun.error is not None:
@@ -189,6 +191,7 @@ class PointToPoint(CommBase):
     @checked_call(_sending("Rsend"))
     async def Rsend(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send what is to be received by a receive that has begun; ends the job where it has not."""
+        self._look("Rsend", buf, dest)
         begun = await self._running().call(self.plain.Irsend, buf, dest, tag)
         self._running().has_sent(self, "Rsend", dest, tag)
         if not begun.over or begun.error is not None:
@@ -280,7 +283,7 @@ class PointToPoint(CommBase):
         where = _bytes(buf, source, call, writable=True)
         peer, wanted = self._peer(source, call, "source", any_source=True), self._tag(tag, call, any_tag=True)
         made = self._alive(call).Recv_init(where, peer, wanted)
-        return self._persistent(made, self._receives("Recv_init", peer, wanted), peer, receives=True)
+        return self._persistent(made, self._receives("Recv_init", peer, wanted), peer, where, receives=True)
 
     # -- both ------------------------------------------------------------------------------------------
 
@@ -343,6 +346,11 @@ class PointToPoint(CommBase):
 
     # -- inside ----------------------------------------------------------------------------------------
 
+    def _look(self, call: str, buf: memoryview, dest: int) -> None:
+        """Look whether a send that waits by itself sends what is being received."""
+        if dest != PROC_NULL:
+            self._running().lent.look(call, buf)
+
     async def _isend(self, call: str, buf: memoryview, dest: int, tag: int) -> Request:
         begun = await self._running().call(getattr(self.plain, call), buf, dest, tag)
         self._running().has_sent(self, call, dest, tag)
@@ -353,7 +361,7 @@ class PointToPoint(CommBase):
         peer, number = self._peer(dest, call, "dest"), self._tag(tag, call)
         made, process = getattr(self._alive(call), call)(what, peer, number), self._running()
         return self._persistent(
-            made, self._sends(call, peer, number), peer, note=lambda: process.has_sent(self, call, peer, number)
+            made, self._sends(call, peer, number), peer, what, note=lambda: process.has_sent(self, call, peer, number)
         )
 
     async def _exchange(
@@ -361,8 +369,8 @@ class PointToPoint(CommBase):
         status: Status | None,
     ) -> None:  # fmt: skip
         process, plain = self._running(), self._alive(call)
-        if source != PROC_NULL:
-            process.lent.look(call, into, receives=True)
+        reads = into if out is None else out
+        process.lent.look(call, None if dest == PROC_NULL else reads, None if source == PROC_NULL else into)
 
         def begin() -> tuple[Any, Any]:
             data = out
@@ -417,9 +425,16 @@ class PointToPoint(CommBase):
 
     def _request(self, begun: Any, what: str, peer: int, buf: memoryview, *, receives: bool = False) -> Request:
         lent = None if peer == PROC_NULL else buf
-        return Request.begun(self._running(), begun, what, self.ranks_of(peer), receives=receives, lent=lent)
+        reads, writes = (None, lent) if receives else (lent, None)
+        return Request.begun(
+            self._running(), begun, what, self.ranks_of(peer), receives=receives, reads=reads, writes=writes
+        )
 
     def _persistent(
-        self, made: Any, what: str, peer: int, *, receives: bool = False, note: Callable[[], object] | None = None
-    ) -> Prequest:
-        return Prequest.of(self, self._running(), made, what, self.ranks_of(peer), receives=receives, note=note)
+        self, made: Any, what: str, peer: int, data: memoryview, *, receives: bool = False,
+        note: Callable[[], object] | None = None,
+    ) -> Prequest:  # fmt: skip
+        lent = None if peer == PROC_NULL else data
+        return Prequest.of(
+            self, self._running(), made, what, self.ranks_of(peer), receives=receives, note=note, data=lent
+        )

@@ -169,7 +169,7 @@ class Process(ABC):
         tally: where the messages of collectives are counted, None where they are not.
         same_calls: where the collective calls of all ranks are compared, or of a process kept; None where they are not.
         unwaited: how many requests were begun and not waited for, by call and line of the program.
-        lent: the buffers of sends and receives that were begun and not waited for.
+        lent: the buffers of what was begun and not waited for.
         failed_calls: the last collective calls that have failed on this rank, or were cancelled there.
         ended: whether its job is over, so that every call is refused.
         tested: returns what a report is to say of the requests that were tested last, "" for nothing; None where the
@@ -278,14 +278,14 @@ class Process(ABC):
         self, unused: list[Any], comm: TransferComm, data: memoryview, dest: int, tag: int
     ) -> Coroutine[Any, Any, None]:
         if dest != PROC_NULL:
-            self.lent.look("Send", data, receives=False)
+            self.lent.look("Send", data)
         return type(self)._guarded_send(self, unused, comm, data, dest, tag)
 
     def _watched_receive(
         self, unused: list[Any], comm: TransferComm, data: memoryview, source: int, tag: int, status: Status | None
     ) -> Coroutine[Any, Any, None]:
         if source != PROC_NULL:
-            self.lent.look("Recv", data, receives=True)
+            self.lent.look("Recv", None, data)
         return type(self)._guarded_receive(self, unused, comm, data, source, tag, status)
 
     async def taken_back(

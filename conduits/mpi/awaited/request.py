@@ -14,6 +14,7 @@ from conduit.words import is_a, plain
 from conduits.mpi.awaited import not_here
 from conduits.mpi.awaited.base import NullComm
 from conduits.mpi.awaited.buffers import Span, span
+from conduits.mpi.awaited.lent import BytesOfCall
 from conduits.mpi.awaited.open_requests import OpenRequest, OpenRequests
 from conduits.mpi.awaited.process import Process, RequestPlace, TransferComm, current
 from conduits.mpi.awaited.status import UNDEFINED, Status, check_status, error_class
@@ -102,7 +103,7 @@ class Request:
     @classmethod
     def begun(
         cls, process: Process, plain: Any, what: str, ranks: Iterable[int], *, receives: bool = False,
-        note: Callable[[], object] | None = None, lent: memoryview | None = None,
+        note: Callable[[], object] | None = None, reads: BytesOfCall = None, writes: BytesOfCall = None,
     ) -> Request:  # fmt: skip
         """Return the handle of what was begun.
 
@@ -113,14 +114,15 @@ class Request:
             ranks: whom it waits for; read when a call waits, and when a report is made.
             receives: whether its status is that of a message.
             note: called when a persistent one is started.
-            lent: the bytes that it sends, or receives into, until it is waited for; None for none.
+            reads: the bytes that it sends, until it is waited for; None for none.
+            writes: the bytes that it receives into, likewise.
         """
         made = cls()
         made._process, made._plain, made._what, made._ranks = process, plain, what, ranks
         made._receives, made._note = receives, note
         made._expect()
-        if lent is not None and made._begun is not None:
-            process.lent.lend(plain, made, made._begun, lent, receives=receives)
+        if made._begun is not None and not (reads is None and writes is None):
+            process.lent.lend(plain, made, made._begun, reads, writes)
         return made
 
     # -- plain -----------------------------------------------------------------------------------------
@@ -129,6 +131,8 @@ class Request:
         """Return whether it is over; it stays what it is."""
         check_status(status, "Request.Get_status")
         if self._over():
+            if self._begun is not None:
+                self._of().lent.give_back(self._plain)
             self._fill(status)
             return True
         return False
@@ -320,21 +324,26 @@ class Prequest(Request):
         request: one to be the same as; None: the null handle.
     """
 
-    __slots__ = ("_comm",)
+    __slots__ = ("_comm", "_data")
 
     def __init__(self, request: Request | None = None) -> None:
         super().__init__(request)
         self._comm: TransferComm | None = getattr(request, "_comm", None)
+        self._data: memoryview | None = getattr(request, "_data", None)
 
     @classmethod
     def of(
         cls, comm: TransferComm, process: Process, plain: Any, what: str, ranks: Iterable[int], *, receives: bool,
-        note: Callable[[], object] | None,
+        note: Callable[[], object] | None, data: memoryview | None,
     ) -> Prequest:  # fmt: skip
-        """Return the handle of what can be begun on a communicator; the other arguments are those of `begun`."""
+        """Return the handle of what can be begun on a communicator.
+
+        Its bytes are those of `data`, None for none, each time from its start until it is waited for.  The other
+        arguments are those of `begun`.
+        """
         made = cls.begun(process, plain, what, ranks, receives=receives, note=note)
         assert isinstance(made, Prequest)
-        made._comm = comm
+        made._comm, made._data = comm, data
         return made
 
     @checked_call
@@ -395,8 +404,15 @@ class Prequest(Request):
         self._can_begin(call)
         self._plain.Start()
         Request._expect(self)
+        if self._data is not None:
+            self._lend(call, self._data)
         if self._note is not None:
             self._note()
+
+    def _lend(self, call: str, data: memoryview) -> None:
+        place = self.place._replace(call=f"{self.place.call} ({call})")  # the line is that of the start
+        reads, writes = (None, data) if self._receives else (data, None)
+        self._of().lent.lend(self._plain, self, place, reads, writes)
 
     def _where(self) -> str:
         place = self._begun
@@ -561,7 +577,7 @@ class MatchedMessage:
         begun = await process.call(lambda: plain.Irecv(buf.view))
         self._plain = None  # not before: a cancelled call has not begun
         what = self._what.replace("Message.Recv", call, 1)
-        return Request.begun(process, begun, what, (), receives=True, lent=buf.view)
+        return Request.begun(process, begun, what, (), receives=True, writes=buf.view)
 
     def _active(self, call: str) -> Any:
         if self._plain is None:

@@ -18,7 +18,7 @@ def shared(main, library="scampi", ranks=2):
         warnings.simplefilter("always", ConduitWarning)
         MPI.run(main, ranks=ranks, library=library)
     said = [
-        re.search(r"(ranks? \S+): (\d+) buffers? of (\w+) at \S+:\d+ shared bytes with that of (\w+), begun at", text)
+        re.search(r"(ranks? \S+): (\d+) buffers? of (.+?) at \S+:\d+ shared bytes with that of (.+?), begun at", text)
         for text in (str(each.message) for each in found)
     ]
     assert None not in said, [str(each.message) for each in found]
@@ -127,5 +127,178 @@ def test_a_buffer_that_only_its_request_has_is_not_given_out_again_before_it_is_
         sends = [await comm.Ibsend(np.full(40, n), other, n) for n in range(20)]  # which has copied it
         receives = [await comm.Irecv(np.zeros(40, int), other, n) for n in range(20)]
         await MPI.Request.Waitall([*sends, *receives])
+
+    assert shared(main) == []
+
+
+@pytest.mark.parametrize("call", ["Ssend", "Bsend", "Rsend"])
+def test_each_send_that_waits_by_itself_of_what_is_being_received_is_told(call):
+    async def main(comm):
+        a, other = np.ones(4), 1 - comm.rank
+        MPI.Attach_buffer(np.zeros(1000, np.uint8))
+        requests = [await comm.Irecv(a, other, 1), await comm.Irecv(np.zeros(4), other, 2)]
+        await comm.Barrier()
+        await getattr(comm, call)(a, other, 2)
+        await comm.Send(np.ones(4), other, 1)
+        await MPI.Request.Waitall(requests)
+        await comm.Send(a, MPI.PROC_NULL)
+
+    assert shared(main) == [("ranks 0-1", "1", call, "Irecv")]
+
+
+def test_an_exchange_that_sends_what_is_being_received_is_told():
+    async def main(comm):
+        a, other = np.ones(4), 1 - comm.rank
+        request = await comm.Irecv(a, other, 1)
+        await comm.Sendrecv(a, other, 2, np.zeros(4), other, 2)
+        await comm.Sendrecv(a, MPI.PROC_NULL, 2, np.zeros(4), MPI.PROC_NULL, 2)
+        await comm.Send(np.ones(4), other, 1)
+        await request.Wait()
+
+    assert shared(main) == [("ranks 0-1", "1", "Sendrecv", "Irecv")]
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_persistent_requests_have_their_buffers_from_each_start_to_its_wait(library):
+    async def main(comm):
+        a, other = np.ones(4), 1 - comm.rank
+        send, receive = comm.Send_init(a, other), comm.Recv_init(a, other)
+        await comm.Barrier()
+        for _ in range(3):  # one after the other: right
+            if comm.rank:
+                await send.Start()
+                await send.Wait()
+                await comm.Recv(a, other)
+            else:
+                await receive.Start()
+                await receive.Wait()
+                await comm.Send(a, other)
+        for _ in range(2):  # both at once: wrong
+            await send.Start()
+            await MPI.Prequest.Startall([receive])
+            await MPI.Request.Waitall([send, receive])
+        await comm.Bcast(a)
+
+    assert shared(main, library) == [("ranks 0-1", "2", "Recv_init (Startall)", "Send_init (Start)")]
+
+
+def test_persistent_requests_of_nobody_that_were_freed_or_that_send_the_same_are_not_told():
+    async def main(comm):
+        a, other = np.ones(4), 1 - comm.rank
+        nobody = [comm.Send_init(a, MPI.PROC_NULL), comm.Recv_init(a, MPI.PROC_NULL)]
+        sends = [comm.Send_init(a, other, tag) for tag in range(3)]
+        await MPI.Prequest.Startall([*nobody, *sends])
+        for tag in range(3):
+            await comm.Recv(np.zeros(4), other, tag)
+        await MPI.Request.Waitall(sends[1:])
+        await sends[0].Free()
+        await comm.Bcast(a)
+        await MPI.Request.Waitall(nobody)
+
+    assert shared(main) == []
+
+
+@pytest.mark.parametrize(
+    ("call", "in_place", "told"),
+    [
+        ("Ibcast", False, {"root": ["Irecv"], "other": ["Irecv", "Isend"]}),
+        ("Iallreduce", False, {"send": ["Irecv"], "receive": ["Irecv", "Isend"]}),
+        ("Iallreduce", True, {"receive": ["Irecv", "Isend"]}),
+        ("Ialltoall", False, {"send": ["Irecv"], "receive": ["Irecv", "Isend"]}),
+        ("Ialltoall", True, {"receive": ["Irecv", "Isend"]}),
+    ],
+)
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_collectives_that_were_begun_have_their_buffers_until_they_are_waited_for(library, call, in_place, told):
+    async def main(comm, side, message):
+        a, b, other = np.ones(4), np.ones(4), 1 - comm.rank
+        if call == "Ibcast":
+            shares = comm.rank == (side == "other")
+            collective = await comm.Ibcast(a, 0)
+        else:
+            shares = True
+            if in_place:
+                b = MPI.IN_PLACE
+            collective = await getattr(comm, call)(*((b, a) if side == "receive" else (a, b)))
+        messages = [await getattr(comm, message)(a if shares else np.ones(4), other, 1)]
+        messages.append(await comm.Irecv(np.ones(4), other, 1) if message == "Isend" else None)
+        if message == "Irecv":
+            await comm.Send(np.ones(4), other, 1)
+        await MPI.Request.Waitall([collective, *filter(None, messages)])
+        await comm.Recv(a, MPI.PROC_NULL)
+        await comm.Allreduce(MPI.IN_PLACE, a)
+
+    ranks = {"root": "rank 0", "other": "rank 1"}
+    for side in ("root", "other") if call == "Ibcast" else ("receive",) if in_place else ("send", "receive"):
+        for message in ("Isend", "Irecv"):
+
+            async def program(comm, side=side, message=message):
+                await main(comm, side, message)
+
+            expected = [(ranks.get(side, "ranks 0-1"), "1", message, call)] * (message in told[side])
+            assert shared(program, library) == expected, (side, message)
+
+
+def test_a_collective_that_waits_by_itself_is_told_of_each_line_once_a_call():
+    async def main(comm):
+        a, other = np.zeros(8), 1 - comm.rank
+        receives = [await comm.Irecv(a[n : n + 1], other, n) for n in range(4)]
+        send = await comm.Isend(a[4:], other, 4)
+        await comm.Gather(a[:4], np.zeros(8) if comm.rank == 0 else None)  # reads what is received
+        await comm.Allreduce(a[4:], np.zeros(4))  # reads what is sent
+        for n in range(4):
+            await comm.Send(np.ones(1), other, n)
+        await comm.Recv(np.zeros(4), other, 4)
+        await MPI.Request.Waitall([*receives, send])
+
+    assert shared(main) == [("ranks 0-1", "1", "Gather", "Irecv")]
+
+
+def test_the_block_that_stays_in_place_is_not_moved():
+    async def main(comm):
+        a, me, other = np.zeros(4), comm.rank, 1 - comm.rank
+        send = await comm.Isend(a[2 * me : 2 * me + 2], other)
+        await comm.Allgather(MPI.IN_PLACE, a)
+        await comm.Recv(np.zeros(2), other)
+        await send.Wait()
+
+    assert shared(main) == []
+
+
+def test_a_request_that_get_status_says_is_over_has_given_its_buffer_back():
+    async def main(comm):
+        a, other = np.zeros(4), 1 - comm.rank
+        receive = await comm.Irecv(a, other)
+        await comm.Send(np.ones(4), other)
+        await comm.Barrier()
+        while not receive.Get_status():
+            await comm.Iprobe(other, 9)
+        await comm.Bcast(a)
+        await receive.Wait()
+
+    assert shared(main) == []
+
+
+@pytest.mark.parametrize(
+    ("call", "buffers"),
+    [
+        ("Allreduce", lambda a: (a[:4], a[3:7])), ("Reduce", lambda a: (a[:4], a[3:7])),
+        ("Scan", lambda a: (a[:4], a[:4])), ("Exscan", lambda a: (a[:4], a[:4])),
+        ("Allgather", lambda a: (a[:1], a[:2])), ("Allgatherv", lambda a: (a[:1], a[:2])),
+        ("Alltoall", lambda a: (a[:4], a[2:6])), ("Alltoallv", lambda a: (a[:4], a[2:6])),
+        ("Gather", lambda a: (a[:1], a[:2])), ("Gatherv", lambda a: (a[:1], a[:2])),
+        ("Scatter", lambda a: (a[:2], a[:1])), ("Scatterv", lambda a: (a[:2], a[:1])),
+        ("Reduce_scatter", lambda a: (a[:2], a[:1], [1, 1])), ("Reduce_scatter_block", lambda a: (a[:2], a[:1])),
+        ("Iallreduce", lambda a: (a[:4], a[3:7])), ("Ialltoall", lambda a: (a[:4], a[3:7])),
+    ],
+)  # fmt: skip
+def test_the_two_buffers_of_a_collective_share_no_bytes(call, buffers):
+    """MPI 4.1, 6.2: the buffers of one call are not aliased, but by IN_PLACE."""
+
+    async def main(comm):
+        if comm.rank == 0:
+            with pytest.raises(MPI.Exception, match=f"Comm.{call}: sendbuf and recvbuf share bytes") as found:
+                await getattr(comm, call)(*buffers(np.zeros(8)))
+            assert found.value.Get_error_class() == MPI.ERR_BUFFER
 
     assert shared(main) == []
