@@ -124,7 +124,8 @@ def run(
         ranks: Number of ranks; by default 2, or as many as there are processes.
         seed: Of everything random.
         segment: Bytes of every rank's segment; K, M and G stand for powers of 2.
-        ranks_per_host: Consecutive ranks that share a host; by default the fewest that the network allows.
+        ranks_per_host: Consecutive ranks that share a host; by default the fewest that the network allows. All
+            conduits must allow it, or the program is run on none.
         time_limit: Simulated time after which the job is ended as a failure: seconds, or as 5us.
         stall_limit: Where ranks are processes: time without any message after which the job is ended as a failure; by
             default it goes on, and a report says who waits for what.
