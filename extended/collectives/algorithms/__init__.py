@@ -16,6 +16,7 @@ from extended.collectives import trees
 from extended.collectives.algorithms.algorithm import PIECE, Algorithm
 from extended.collectives.algorithms.blocks import TreeAllGather, TreeGather, TreeScatter
 from extended.collectives.algorithms.broadcasts import EagerBroadcast, TreeBroadcast
+from extended.collectives.algorithms.calls_rehearsed import fastest
 from extended.collectives.algorithms.estimates import best
 from extended.collectives.algorithms.exchanges import (
     WINDOW,
@@ -102,6 +103,10 @@ TABLE: Mapping[str, Mapping[str, Algorithm]] = {
 name_algorithms(dict.fromkeys(name for table in TABLE.values() for name in table))
 
 
+REHEARSED = ("all_reduce", "scan")
+"""Calls whose algorithms are rehearsed by their own steps where no estimate is for them."""
+
+
 def pick(call: str, topology: Topology, nbytes: int, operator: Operator | None, model: Model | None = None) -> str:
     """Choose an algorithm by size and topology, and by what the network says of itself.
 
@@ -114,6 +119,8 @@ def pick(call: str, topology: Topology, nbytes: int, operator: Operator | None, 
     """
     if model is not None and (chosen := best(call, model, topology, nbytes)) is not None:
         return chosen
+    if model is not None and operator is not None and call in REHEARSED:
+        return fastest(call, tuple(TABLE[call].values()), model, topology, nbytes, operator)
     streams = _streams(topology.size, nbytes)
     if call == "broadcast":
         if streams:
