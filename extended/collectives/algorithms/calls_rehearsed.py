@@ -13,6 +13,7 @@ import numpy as np
 
 from extended.collectives.algorithms.algorithm import PIECE
 from extended.collectives.algorithms.rehearsal import GREETING, Rehearsal, Rehearsed
+from extended.collectives.algorithms.small import REPEATED
 from extended.collectives.call import CollectiveCall, PostedReceive, Work
 from extended.collectives.signature import CALLS, Signature
 
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from extended.collectives.call import CollectiveWait
     from extended.collectives.operators import Operator
     from extended.topology import Topology
-
-REPEATED = 4
-"""Calls one behind the other.  Assumed: as many as a short loop has."""
 
 REHEARSED_BYTES = 8 * PIECE
 """Of data at most; the rest is taken to go at the pace of the second half of it."""

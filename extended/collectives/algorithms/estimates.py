@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from extended.collectives import trees
-from extended.collectives.algorithms.small import SHAPES, SMALL
+from extended.collectives.algorithms.small import EXCHANGED, SHAPES, SMALL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -176,12 +176,13 @@ def _ring(model: Model, topology: Topology, nbytes: int) -> float:
 
 LARGE: Mapping[str, Mapping[str, Estimate]] = {
     "scatter": {name: _scatter(shape) for name, shape in SHAPES.items()},
-    "gather": {name: _gather(shape) for name, shape in SHAPES.items()},
+    "gather": {name: _gather(shape) for name, shape in {**SHAPES, "binomial": trees.binomial}.items()},
     "all_gather": {
         "dissemination": _dissemination,
         "ring": _ring,
         "tree": _down_and_up(trees.halving),
         "two_level": _down_and_up(trees.two_level),
     },
+    "all_to_all": EXCHANGED,
 }
 """Estimates by call and algorithm, of data that is asked for."""
