@@ -1,10 +1,10 @@
 """What a collective would take by one algorithm or another, as far as the network says what its messages cost.
 
-Small data is rehearsed (`small`).  Of large data, which is asked for first, the model is plainer: a message takes its
-sender and its receiver for their shares of the start-up and of its bytes, and is at its destination after all of these;
-what answers it comes while bytes are on their way.  Ranks of a host share the way out of it.  The model ranks
-algorithms; it does not predict times.  Sizes are rounded up to powers of two, so that few answers serve all calls, and
-each is worked out once for all ranks of a job.
+Small data is rehearsed (`small`), and so is all of an all_to_all.  Of other large data, which is asked for first, the
+model is plainer: a message takes its sender and its receiver for their shares of the start-up and of its bytes, and is
+at its destination after all of these; what answers it comes while bytes are on their way.  Ranks of a host share the
+way out of it.  The model ranks algorithms; it does not predict times.  Sizes are rounded up to powers of two, so that
+few answers serve all calls, and each is worked out once for all ranks of a job.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def _ring(model: Model, topology: Topology, nbytes: int) -> float:
 
 LARGE: Mapping[str, Mapping[str, Estimate]] = {
     "scatter": {name: _scatter(shape) for name, shape in SHAPES.items()},
-    "gather": {name: _gather(shape) for name, shape in {**SHAPES, "binomial": trees.binomial}.items()},
+    "gather": {name: _gather(shape) for name, shape in SHAPES.items()},
     "all_gather": {
         "dissemination": _dissemination,
         "ring": _ring,

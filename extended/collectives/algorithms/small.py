@@ -1,4 +1,4 @@
-"""What collectives of small data would take by one algorithm or another: each as messages of a rehearsal."""
+"""What collectives of small data, and all_to_all of any, would take by each algorithm: as messages of a rehearsal."""
 
 from __future__ import annotations
 
