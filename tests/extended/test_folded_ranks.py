@@ -20,7 +20,7 @@ async def barriers(ep, elements):
     x = await Extended.attach(ep)
     await x.barrier()
     if elements:
-        await x.all_reduce(np.full(elements, float(ep.rank)))
+        await x.all_reduce(np.full(elements, float(ep.rank)), algorithm="dissemination")
     await x.barrier()
 
 

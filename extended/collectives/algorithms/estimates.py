@@ -1,10 +1,10 @@
 """What a collective would take by one algorithm or another, as far as the network says what its messages cost.
 
-Small data is rehearsed (`small`).  Of large data, which is asked for first, the model is plainer: a message takes its
-sender and its receiver for their shares of the start-up and of its bytes, and is at its destination after all of these;
-what answers it comes while bytes are on their way.  Ranks of a host share the way out of it.  The model ranks
-algorithms; it does not predict times.  Sizes are rounded up to powers of two, so that few answers serve all calls, and
-each is worked out once for all ranks of a job.
+Small data is rehearsed (`small`), and so is all of an all_to_all.  Of other large data, which is asked for first, the
+model is plainer: a message takes its sender and its receiver for their shares of the start-up and of its bytes, and is
+at its destination after all of these; what answers it comes while bytes are on their way.  Ranks of a host share the
+way out of it.  The model ranks algorithms; it does not predict times.  Sizes are rounded up to powers of two, so that
+few answers serve all calls, and each is worked out once for all ranks of a job.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from extended.collectives import trees
-from extended.collectives.algorithms.small import SHAPES, SMALL
+from extended.collectives.algorithms.small import EXCHANGED, SHAPES, SMALL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -183,5 +183,6 @@ LARGE: Mapping[str, Mapping[str, Estimate]] = {
         "tree": _down_and_up(trees.halving),
         "two_level": _down_and_up(trees.two_level),
     },
+    "all_to_all": EXCHANGED,
 }
 """Estimates by call and algorithm, of data that is asked for."""

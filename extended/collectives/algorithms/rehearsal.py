@@ -64,7 +64,7 @@ class Rehearsal:
 
     Attributes:
         ended: when each rank has last sent or taken a message that is no answer.
-        taken: called with a rank and the tag of a message, when it has taken it.
+        taken: called with a message, when its receiver has taken it.
 
     Args:
         model: of the network.
@@ -75,7 +75,7 @@ class Rehearsal:
         size = len(hosts)
         self._model, self._hosts = model, hosts
         self.ended = [0.0] * size
-        self.taken: Callable[[int, int], None] = _nothing
+        self.taken: Callable[[Rehearsed], None] = _nothing
         self._free = [0.0] * size
         self._out = {host: 0.0 for host, ranks in Counter(hosts).items() if ranks > 1}
         self._posted: list[deque[Rehearsed]] = [deque() for _ in range(size)]
@@ -156,14 +156,14 @@ class Rehearsal:
             self._free[dest] += way.send
             self._at(taken + way.start - way.receive, Rehearsed(dest, sent.source, 0, ANSWER, sent.near))
         if sent.tag > ASK:
-            self.taken(dest, sent.tag)
+            self.taken(sent)
         elif sent in self._held:
             self._post(self._held.pop(sent))
         else:
             self._asked.add(sent)
 
 
-def _nothing(rank: int, tag: int) -> None:
+def _nothing(sent: Rehearsed) -> None:
     """Take no note of a message."""
 
 
@@ -191,9 +191,9 @@ class _Exchange:
             self._go_on(rank)
         on.run()
 
-    def _take(self, rank: int, tag: int) -> None:
-        self._come[rank].add(tag)
-        self._go_on(rank)
+    def _take(self, sent: Rehearsed) -> None:
+        self._come[sent.dest].add(sent.tag)
+        self._go_on(sent.dest)
 
     def _go_on(self, rank: int) -> None:
         count = len(self._sends)
@@ -265,11 +265,11 @@ def down(model: Model, topology: Topology, shape: Shape, nbytes: Callable[[int],
         for child in nodes[rank].children:
             on.send(on.between(rank, child.rank, sizes[child.rank], 0))
 
-    def take(rank: int, tag: int) -> None:
-        if tag == HEAD or (tag == 0 and sizes[rank] <= model.eager_bytes):
-            get_ready(rank)
-        if tag == 0:
-            pass_on(rank)
+    def take(sent: Rehearsed) -> None:
+        if sent.tag == HEAD or (sent.tag == 0 and sizes[sent.dest] <= model.eager_bytes):
+            get_ready(sent.dest)
+        if sent.tag == 0:
+            pass_on(sent.dest)
 
     on.taken = take
     on.greet()
@@ -291,11 +291,11 @@ def up(model: Model, topology: Topology, shape: Shape, nbytes: Callable[[int], i
         if node.parent is not None:
             on.send(on.between(rank, node.parent, nbytes(node.high - node.low), 0))
 
-    def take(rank: int, tag: int) -> None:
-        if tag == 0:
-            left[rank] -= 1
-            if not left[rank]:
-                pass_on(rank)
+    def take(sent: Rehearsed) -> None:
+        if sent.tag == 0:
+            left[sent.dest] -= 1
+            if not left[sent.dest]:
+                pass_on(sent.dest)
 
     on.taken = take
     on.greet()

@@ -1,7 +1,8 @@
-"""What collectives of small data would take by one algorithm or another: each as messages of a rehearsal."""
+"""What collectives of small data, and all_to_all of any, would take by each algorithm: as messages of a rehearsal."""
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from extended.collectives.algorithms.model import Estimate, Model
     from extended.collectives.trees import Shape
     from extended.topology import Topology
+
+REPEATED = 4
+"""Calls one behind the other, where ranks leave one before others.  Assumed: as many as a short loop has."""
 
 REHEARSED = 64
 """Steps of a ring or of an exchange in pairs of which all are rehearsed; of more, as many evenly spread."""
@@ -40,7 +44,19 @@ def _scatter(shape: Shape, model: Model, topology: Topology, nbytes: int) -> flo
 
 
 def _gather(shape: Shape, model: Model, topology: Topology, nbytes: int) -> float:
-    return _turned(shape, model, topology, nbytes) + up(model, topology, shape, lambda ranks: ranks * nbytes)
+    took = _turned(shape, model, topology, nbytes) + up(model, topology, shape, lambda ranks: ranks * nbytes)
+    return took * (2 if _crowds(shape, model, topology, nbytes) else 1)
+
+
+def _crowds(shape: Shape, model: Model, topology: Topology, nbytes: int) -> bool:
+    """Say whether too much comes to the root of a gather that is called again and again: ranks below do not wait."""
+    way = model.way(nbytes, on_host=False)
+    if math.isinf(way.crowd_bytes):
+        return False
+    hosts = topology.group_of
+    sizes = [(child.high - child.low) * nbytes for child in shape(topology, 0, 0).children if hosts[child.rank]]
+    coming = sum(min(REPEATED * size, way.flight_bytes) for size in sizes if size <= model.eager_bytes)
+    return coming > way.crowd_bytes
 
 
 def _turned(shape: Shape, model: Model, topology: Topology, nbytes: int) -> float:
@@ -78,6 +94,15 @@ def _pairwise(ahead: int, model: Model, topology: Topology, nbytes: int) -> floa
     count = min(last, REHEARSED)
     steps = [Step(_on(topology.size, 1 + number * last // count), nbytes) for number in range(count)]
     return exchange(model, topology, steps, ahead=ahead, asked=WINDOW - 1) * last / max(1, count)
+
+
+def _spread(model: Model, topology: Topology, nbytes: int) -> float:
+    """Return what an all_to_all takes where several blocks come to a rank at once; too many are sent twice."""
+    once = _pairwise(WINDOW - 1, model, topology, nbytes)
+    near = len(topology.groups) == 1
+    way = model.way(nbytes, on_host=near)
+    coming = min(WINDOW, topology.size - 1) * min(nbytes, way.flight_bytes)
+    return once * (2 if nbytes > model.eager_bytes and coming > way.crowd_bytes else 1)
 
 
 def _sorted(model: Model, topology: Topology, nbytes: int) -> float:
@@ -122,14 +147,17 @@ def _each(estimate: Callable[[Shape, Model, Topology, int], float], names: Seque
 
 LEVELS = ("tree", "two_level")
 
+EXCHANGED: Mapping[str, Estimate] = {"pairwise": partial(_pairwise, 0), "spread": _spread}
+"""Of an all_to_all, those by which no block travels twice; of large data too."""
+
 SMALL: Mapping[str, Mapping[str, Estimate]] = {
-    "scatter": _each(_scatter, tuple(SHAPES)),
+    "scatter": {**_each(_scatter, tuple(SHAPES)), "binomial": partial(_scatter, trees.binomial)},
     "gather": _each(_gather, tuple(SHAPES)),
     "all_gather": {"dissemination": _collected, "ring": _ring, **_each(_up_and_down, LEVELS)},
     "all_to_all": {
-        "pairwise": partial(_pairwise, 0),
+        "pairwise": EXCHANGED["pairwise"],
         "dissemination": _sorted,
-        "spread": partial(_pairwise, WINDOW - 1),
+        "spread": EXCHANGED["spread"],
     },
     "all_reduce": {"dissemination": _exchanged, **_each(_reduced_and_down, LEVELS)},
 }
