@@ -1,12 +1,21 @@
 """Flow control: crowds, floods, full queues, and no deadlock."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 import trio
 
 from conduit import Endpoint, Token
 from conduit.conformance.cases import Case
 from conduit.conformance.patterns import pattern
-from conduit.conformance.programs import CATEGORIES, answer, attached, neighbour, send
+from conduit.conformance.programs import CATEGORIES, MessageLog, answer, attached, linger, neighbour, send
+
+MOST = 2000
+"""Requests that no network lets out to a rank which does not poll."""
+PATIENCE = 2.0
+"""Simulated seconds for which a request has to wait before there is taken to be no room for it."""
+TRAFFIC = 60
 
 
 def _payload_size(case: Case, category: str, at_most: int = 600) -> int:
@@ -241,20 +250,22 @@ def test_replies_need_nothing_that_requests_can_use_up(case: Case, category: str
     async def main(ep: Endpoint) -> tuple[int, int]:
         asked = 0
 
-        def ask(token: Token, payload: memoryview) -> None:
+        def ask(token: Token, payload: memoryview, number: int) -> None:
             nonlocal asked
             asked += 1
-            answer(token, category, log[category], payload=pattern(size, ep.rank), offset=(ep.size + token.ep.rank) * 0)
+            assert category == "long" or bytes(payload) == pattern(size, token.rank + number)
+            answer(token, category, log[category], number, payload=pattern(size, ep.rank + 16 * number), offset=0)
 
         log = await attached(ep, ask)
-        for _ in range(count):
+        for number in range(count):
             for step in range(1, ep.size + 1):
                 dest = (ep.rank + step) % ep.size
-                await send(ep, category, dest, ask, payload=pattern(size, 3), offset=size)
+                await send(ep, category, dest, ask, number, payload=pattern(size, ep.rank + number), offset=size)
         seen = await log.until(count * ep.size)
         await ep.block_until(lambda: asked == count * ep.size)
-        good = len(seen) if category == "long" else sum(one.payload == pattern(size, one.rank) for one in seen)
-        return asked, good
+        if category == "medium":
+            seen = [one for one in seen if one.payload == pattern(size, one.rank + 16 * one.args[0])]
+        return asked, len(seen)
 
     values = case.run(main, segment=2 * size).values
     assert list(values) == [(count * case.size, count * case.size)] * case.size
@@ -268,20 +279,22 @@ def test_every_resource_of_a_reply_is_set_aside_with_its_request(case: Case) -> 
     long = case.longest(reply=True, at_most=8000)
 
     async def main(ep: Endpoint) -> int:
-        def ask(token: Token, kind: int) -> None:
+        def ask(token: Token, number: int) -> None:
+            kind = number % 3
             size = (0, medium, long)[kind]
-            answer(token, CATEGORIES[kind], log[CATEGORIES[kind]], payload=pattern(size, kind), offset=0)
+            back = CATEGORIES[kind]
+            answer(token, back, log[back], number, payload=pattern(size, number), offset=number // 3 * long)
 
         log = await attached(ep, ask)
         for number in range(18):
-            await ep.request_short(neighbour(ep), ask, number % 3)
+            await ep.request_short(neighbour(ep), ask, number)
             if number % 6 == 5:
                 # Both sides have replies under way that nobody has taken yet.
                 await ep.compute(1e-4)
         seen = await log.until(18)
-        return sum(one.category != "medium" or one.payload == pattern(medium, 1) for one in seen)
+        return sum(one.payload in (None, pattern(len(one.payload or b""), one.args[0])) for one in seen)
 
-    assert list(case.run(main, segment=long).values) == [18] * case.size
+    assert list(case.run(main, segment=6 * long).values) == [18] * case.size
 
 
 @pytest.mark.rule("R23", "R48")
@@ -410,3 +423,76 @@ def test_mixed_sizes_from_everyone_to_everyone(case: Case) -> None:
         return good, count
 
     assert list(case.run(main).values) == [(4 * case.size, 4 * case.size)] * case.size
+
+
+async def _room(ep: Endpoint, handler: Callable[..., None], category: str, size: int) -> int:
+    """Give how many requests can be sent to rank 1, which does not poll, before one has to wait."""
+    count = 0
+    waits = False
+    while not waits and count < MOST:
+        with trio.move_on_after(PATIENCE) as scope:
+            await send(ep, category, 1, handler, payload=bytes(size))
+            count += 1
+        waits = scope.cancelled_caught
+    assert waits, f"{count} {category} requests to a rank that does not poll have not filled what there is"
+    return count
+
+
+@pytest.mark.rule("R48", "R23", "R77")
+@pytest.mark.simulated  # its timeouts are long, and ranks share an event
+@pytest.mark.parametrize("category", ["short", "medium"])  # a long one may wait for the poll that brings it in
+def test_there_is_as_much_room_in_the_end_as_in_the_beginning(case: Case, category: str) -> None:
+    """After traffic of all kinds: what each message needs is given back, and once.
+
+    A ring may have room for one more or fewer, or for a quarter of them, by where it has got to.
+    """
+    case = case.at_least(2) if case.size <= 3 else case.with_ranks(3)
+    medium = min(case.limits.max_medium, 4096)
+    long = min(case.longest(), case.longest(reply=True), 5000)
+    sizes = {"short": 0, "medium": medium, "long": long}
+    polls = [trio.Event(), trio.Event()]
+    room: list[int] = []
+
+    async def traffic(ep: Endpoint, log: MessageLog, ask: Callable[..., None], asked: list[int]) -> None:
+        """Send in each category, answered in each and not at all, to and from rank 1."""
+        for number in range(TRAFFIC):
+            sent, size = CATEGORIES[number % 3], sizes[CATEGORIES[number % 3]]
+            payload = pattern(size - number * 7 % (size // 2) if size else 0, number)
+            await send(ep, sent, 1 - ep.rank, ask, number // 3 % 4, payload=payload)
+        replies = TRAFFIC * 3 // 4 + (room[0] if ep.rank == 1 else 0)
+        await ep.block_until(lambda: len(asked) >= TRAFFIC and len(log.seen) >= replies)
+
+    async def main(ep: Endpoint) -> None:
+        asked: list[int] = []
+
+        def ask(token: Token, *rest: Any) -> None:
+            kind = rest[-1]
+            asked.append(kind)
+            if kind < 3:
+                answer(token, CATEGORIES[kind], log[CATEGORIES[kind]], payload=bytes(sizes[CATEGORIES[kind]]))
+
+        log = await attached(ep, ask)
+        for turn, may_poll in enumerate(polls):
+            if turn and ep.rank < 2:
+                await traffic(ep, log, ask, asked)
+            await ep.attach()
+            if ep.rank == 0:
+                await linger(ep, 2 * PATIENCE)  # and rank 1 has come to its wait by then
+                room.append(await _room(ep, log[category], category, sizes[category]))
+                may_poll.set()
+            elif ep.rank == 1:
+                await linger(ep, PATIENCE)  # until it has handled all that was sent before
+                await may_poll.wait()
+            await ep.attach()
+
+    case.run(main)
+    first, last = room
+    some = max(1, first // 4)
+    assert last >= first - some, (
+        f"at first {first} {category} requests found room, and {last} after {2 * TRAFFIC} messages and their replies: "
+        "what some of them had set aside is not given back"
+    )
+    assert last <= first + some, (
+        f"at first {first} {category} requests found room, and {last} after {2 * TRAFFIC} messages and their replies: "
+        "what some of them had set aside is given back twice"
+    )

@@ -12,6 +12,7 @@ from typing import Any, SupportsIndex
 
 from conduit.contract import AtomicOp, StridedSection
 from conduit.errors import ConduitError
+from conduit.simnet.checked import Inside
 from conduit.simnet.onesided import WORD, OneSidedPort, Spans, Unit
 from conduit.simnet.transport import Then
 
@@ -43,6 +44,7 @@ class _CheckingPort(OneSidedPort):
 
     def land(self, spans: Spans, data: bytes, source: int) -> None:
         """Refuse what does not fit the segment."""
+        self.ledger.touched(self.rank, "landed bytes in the segment")
         nbytes = self._look_at_spans("land", spans)
         if not isinstance(data, bytes | bytearray | memoryview):
             raise self._wrong("land", f"data={data!r}; give bytes")
@@ -53,11 +55,13 @@ class _CheckingPort(OneSidedPort):
 
     def read(self, spans: Spans) -> bytes:
         """Refuse what is not in the segment."""
+        self.ledger.touched(self.rank, "read the segment")
         self._look_at_spans("read", spans)
         return super().read(spans)
 
     def apply(self, op: AtomicOp, offset: int, operands: tuple[int, ...], source: int) -> int:
         """Refuse what is no operation on an integer of the segment."""
+        self.ledger.touched(self.rank, "changed an integer of the segment")
         if not isinstance(op, AtomicOp):
             raise self._wrong("apply", f"op={op!r}; give the op that `atomic` has got, an AtomicOp")
         last = self.memory.nbytes - WORD
@@ -118,22 +122,30 @@ class _CheckingUnit(Unit):
     """A unit of which every call is looked at."""
 
     def put(self, dest: int, places: StridedSection, data: bytes, free: Then, done: Then) -> None:
-        super().put(dest, places, data, self._free("put", free), _Once(self, "put", "done", done))  # type: ignore[safe-super]
+        with self._in("put"):
+            super().put(dest, places, data, self._free("put", free), _Once(self, "put", "done", done))  # type: ignore[safe-super]
 
     def get(self, dest: int, places: StridedSection, free: Then, done: Callable[[bytes], object]) -> None:
-        super().get(dest, places, self._free("get", free), self._got(places, done))  # type: ignore[safe-super]
+        with self._in("get"):
+            super().get(dest, places, self._free("get", free), self._got(places, done))  # type: ignore[safe-super]
 
     def atomic(
         self, op: AtomicOp, dest: int, offset: int, operands: tuple[int, ...], free: Then, done: Callable[[int], object]
     ) -> None:
         once = _Once(self, "atomic", "done", done)
-        super().atomic(op, dest, offset, operands, self._free("atomic", free), once)  # type: ignore[safe-super]
+        with self._in("atomic"):
+            super().atomic(op, dest, offset, operands, self._free("atomic", free), once)  # type: ignore[safe-super]
 
     def fence(self, dest: int, free: Then) -> None:
-        super().fence(dest, self._free("fence", free))  # type: ignore[safe-super]
+        with self._in("fence"):
+            super().fence(dest, self._free("fence", free))  # type: ignore[safe-super]
 
     def quiet(self, free: Then) -> None:
-        super().quiet(self._free("quiet", free))  # type: ignore[safe-super]
+        with self._in("quiet"):
+            super().quiet(self._free("quiet", free))  # type: ignore[safe-super]
+
+    def _in(self, method: str) -> Inside:
+        return Inside(self.port.ledger, self.port.rank, f"{type(self).__name__}.{method}")
 
     def _free(self, method: str, free: Then) -> Then:
         return _Once(self, method, "free", free)
