@@ -44,24 +44,23 @@ class _CheckingPort(OneSidedPort):
 
     def land(self, spans: Spans, data: bytes, source: int) -> None:
         """Refuse what does not fit the segment."""
-        self.ledger.touched(self.rank, "landed bytes in the segment")
         nbytes = self._look_at_spans("land", spans)
         if not isinstance(data, bytes | bytearray | memoryview):
             raise self._wrong("land", f"data={data!r}; give bytes")
         if len(data) != nbytes:
             raise self._wrong("land", f"{len(data)} bytes of data for spans of {nbytes}; give as many as these have")
         self._look_at_source("land", source)
+        self.ledger.touched(self.rank, "landed bytes in the segment")
         super().land(spans, data, source)
 
     def read(self, spans: Spans) -> bytes:
         """Refuse what is not in the segment."""
-        self.ledger.touched(self.rank, "read the segment")
         self._look_at_spans("read", spans)
+        self.ledger.touched(self.rank, "read the segment")
         return super().read(spans)
 
     def apply(self, op: AtomicOp, offset: int, operands: tuple[int, ...], source: int) -> int:
         """Refuse what is no operation on an integer of the segment."""
-        self.ledger.touched(self.rank, "changed an integer of the segment")
         if not isinstance(op, AtomicOp):
             raise self._wrong("apply", f"op={op!r}; give the op that `atomic` has got, an AtomicOp")
         last = self.memory.nbytes - WORD
@@ -72,6 +71,7 @@ class _CheckingPort(OneSidedPort):
         if not isinstance(operands, tuple | list) or len(operands) != _OPERANDS[op]:
             raise self._wrong("apply", f"operands={operands!r}; {op.name} has {_OPERANDS[op]}: give those of `atomic`")
         self._look_at_source("apply", source)
+        self.ledger.touched(self.rank, "changed an integer of the segment")
         return super().apply(op, offset, operands, source)
 
     def _look_at_spans(self, method: str, spans: Spans) -> int:
