@@ -427,6 +427,7 @@ def test_a_deadlock_says_of_whom_unhandled_messages_are(case: Case) -> None:
 
     with pytest.raises(Deadlock) as caught:
         case.run(main)
+    assert "this report lacks" not in str(caught.value), caught.value
     records = caught.value.report.ranks
     told = [(each.source, each.handler.rpartition(".")[2], each.request, each.count) for each in records[1].unhandled]
     sent = [(0, "short", True, 1), (2, "medium", True, 1)]

@@ -15,7 +15,7 @@ MOST = 2000
 """Requests that no network lets out to a rank which does not poll."""
 PATIENCE = 2.0
 """Simulated seconds for which a request has to wait before there is taken to be no room for it."""
-TRAFFIC = 60
+TRAFFIC, MUCH_TRAFFIC = 60, 720
 
 
 def _payload_size(case: Case, category: str, at_most: int = 600) -> int:
@@ -446,6 +446,19 @@ def test_there_is_as_much_room_in_the_end_as_in_the_beginning(case: Case, catego
 
     A ring may have room for one more or fewer, or for a quarter of them, by where it has got to.
     """
+    _look_at_room(case, category, TRAFFIC)
+
+
+@pytest.mark.rule("R48", "R23", "R77")
+@pytest.mark.simulated
+@pytest.mark.once
+def test_room_lasts(case: Case) -> None:
+    """As before, after many times as much: what is lost now and then runs out at last."""
+    _look_at_room(case, "medium", MUCH_TRAFFIC)
+
+
+def _look_at_room(case: Case, category: str, much: int) -> None:
+    """Count how many requests find room before and after so many messages of each of two ranks, and their replies."""
     case = case.at_least(2) if case.size <= 3 else case.with_ranks(3)
     medium = min(case.limits.max_medium, 4096)
     long = min(case.longest(), case.longest(reply=True), 5000)
@@ -455,12 +468,12 @@ def test_there_is_as_much_room_in_the_end_as_in_the_beginning(case: Case, catego
 
     async def traffic(ep: Endpoint, log: MessageLog, ask: Callable[..., None], asked: list[int]) -> None:
         """Send in each category, answered in each and not at all, to and from rank 1."""
-        for number in range(TRAFFIC):
+        for number in range(much):
             sent, size = CATEGORIES[number % 3], sizes[CATEGORIES[number % 3]]
             payload = pattern(size - number * 7 % (size // 2) if size else 0, number)
             await send(ep, sent, 1 - ep.rank, ask, number // 3 % 4, payload=payload)
-        replies = TRAFFIC * 3 // 4 + (room[0] if ep.rank == 1 else 0)
-        await ep.block_until(lambda: len(asked) >= TRAFFIC and len(log.seen) >= replies)
+        replies = much * 3 // 4 + (room[0] if ep.rank == 1 else 0)
+        await ep.block_until(lambda: len(asked) >= much and len(log.seen) >= replies)
 
     async def main(ep: Endpoint) -> None:
         asked: list[int] = []
@@ -489,10 +502,10 @@ def test_there_is_as_much_room_in_the_end_as_in_the_beginning(case: Case, catego
     first, last = room
     some = max(1, first // 4)
     assert last >= first - some, (
-        f"at first {first} {category} requests found room, and {last} after {2 * TRAFFIC} messages and their replies: "
+        f"at first {first} {category} requests found room, and {last} after {2 * much} messages and their replies: "
         "what some of them had set aside is not given back"
     )
     assert last <= first + some, (
-        f"at first {first} {category} requests found room, and {last} after {2 * TRAFFIC} messages and their replies: "
+        f"at first {first} {category} requests found room, and {last} after {2 * much} messages and their replies: "
         "what some of them had set aside is given back twice"
     )
