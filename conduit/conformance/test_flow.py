@@ -15,6 +15,8 @@ MOST = 2000
 """Requests that no network lets out to a rank which does not poll."""
 PATIENCE = 2.0
 """Simulated seconds for which a request has to wait before there is taken to be no room for it."""
+BUSY = 0.5
+"""Simulated seconds for which a rank does not poll."""
 TRAFFIC, MUCH_TRAFFIC = 60, 720
 
 
@@ -199,31 +201,33 @@ def test_full_queues_empty_once_the_peer_polls_at_last(case: Case, category: str
     assert before == 0 or not case.simulated
 
 
-@pytest.mark.rule("R48")
-def test_a_sender_that_waits_for_room_serves_others(case: Case) -> None:
-    """While rank 0 is stuck in front of a busy rank 1, it answers everyone else, and itself."""
+@pytest.mark.rule("R48", "R49")
+@pytest.mark.parametrize(("category", "count"), [("short", 200), ("medium", 40)], ids=["short", "medium"])
+def test_a_sender_that_waits_for_room_serves_others(case: Case, category: str, count: int) -> None:
+    """While rank 0 is stuck in front of a busy rank 1, it answers everyone else, and itself, with as large messages."""
     case = case.at_least(3)
+    size = 0 if category == "short" else case.limits.max_medium
 
     async def main(ep: Endpoint) -> tuple[float, float]:
         answered: list[float] = []
 
         def ask(token: Token) -> None:
-            token.reply_short(told)
+            answer(token, category, told, payload=bytes(size))
 
-        def told(token: Token) -> None:
+        def told(token: Token, *payload: memoryview) -> None:
             answered.append(ep.now)
 
         log = await attached(ep, ask, told)
         if ep.rank == 0:
-            for number in range(200):
-                await ep.request_short(1, log.short, number)
+            for number in range(count):
+                await send(ep, category, 1, log[category], number, payload=bytes(size))
         elif ep.rank == 1:
-            await ep.compute(5e-2)
+            await ep.compute(BUSY)
             woke = ep.now
-            await log.until(200)
+            await log.until(count)
             return woke, 0.0
         else:
-            await ep.compute(1e-4)
+            await ep.compute(BUSY / 10)
             await ep.request_short(0, ask)
             await ep.block_until(lambda: bool(answered))
             return 0.0, answered[0]
@@ -231,7 +235,11 @@ def test_a_sender_that_waits_for_room_serves_others(case: Case) -> None:
 
     values = case.run(main).values
     if case.simulated and _is_bounded(case):
-        assert max(late for _, late in values) < values[1][0]
+        late = max(late for _, late in values)
+        assert late < values[1][0], (
+            f"the last reply came at {late:.6g} s, and rank 1 polled from {values[1][0]:.6g} s on: replies wait for room "
+            "that requests to rank 1 have used up"
+        )
 
 
 def _is_bounded(case: Case) -> bool:
