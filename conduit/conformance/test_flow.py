@@ -237,8 +237,8 @@ def test_a_sender_that_waits_for_room_serves_others(case: Case, category: str, c
     if case.simulated and _is_bounded(case):
         late = max(late for _, late in values)
         assert late < values[1][0], (
-            f"the last reply came at {late:.6g} s, and rank 1 polled from {values[1][0]:.6g} s on: replies wait for room "
-            "that requests to rank 1 have used up"
+            f"the last reply came at {late:.6g} s, and rank 1 polled from {values[1][0]:.6g} s on: replies wait for "
+            "room that requests to rank 1 have used up"
         )
 
 

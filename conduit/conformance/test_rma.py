@@ -318,7 +318,7 @@ def test_their_jobs_repeat(case: Case) -> None:
 @pytest.mark.rule("R87")
 @pytest.mark.crowds
 def test_all_are_told_of_an_arrival_when_the_last_rank_has_arrived(case: Case) -> None:
-    """Each rank in turn is late and marked; another name is another barrier."""
+    """Each rank in turn is late, and the one before it marked; another name is another barrier."""
 
     async def main(ep: Any) -> list[float]:
         await ep.attach()
@@ -327,7 +327,7 @@ def test_all_are_told_of_an_arrival_when_the_last_rank_has_arrived(case: Case) -
             await ep.compute(1e-5 * (1 + (ep.rank == late)))
             told: list[bool] = []
             other: list[bool] = []
-            await ep.rma.arrive((0, 0), ep.rank == late, told.append)
+            await ep.rma.arrive((0, 0), ep.rank == (late - 1) % ep.size, told.append)
             came = ep.now
             await ep.rma.arrive((0, 1), False, other.append)
             await ep.block_until(lambda told=told, other=other: told and other, what="a barrier", ranks=())
