@@ -305,6 +305,46 @@ def test_every_resource_of_a_reply_is_set_aside_with_its_request(case: Case) -> 
     assert list(case.run(main, segment=6 * long).values) == [18] * case.size
 
 
+@pytest.mark.rule("R49", "R39")
+@pytest.mark.simulated  # its timeouts are milliseconds
+def test_all_requests_and_replies_that_can_be_there_at_once_have_room(case: Case) -> None:
+    """To a rank that works come the answers of all requests that it could send, and all that others can send to it."""
+    case = case.at_least(2)
+    sent = [0] * case.size
+
+    async def main(ep: Endpoint) -> tuple[int, int]:
+        def ask(token: Token, number: int) -> None:
+            asked.append((token.rank, number))
+            token.reply_short(log.short, number)
+
+        async def fill(dest: int) -> None:
+            waits = False
+            while not waits:
+                with trio.move_on_after(1e-3) as scope:
+                    await ep.request_short(dest, ask, sent[ep.rank])
+                    sent[ep.rank] += 1
+                waits = scope.cancelled_caught
+                assert sent[ep.rank] < MOST, "a rank that does not poll is sent requests without end"
+
+        asked: list[tuple[int, int]] = []
+        log = await attached(ep, ask)
+        if ep.rank == 0:
+            for dest in range(1, ep.size):
+                await fill(dest)
+            await ep.compute(BUSY)
+        else:
+            await ep.compute(BUSY / 5)
+            await fill(0)
+        await log.until(sent[ep.rank])
+        await ep.attach()
+        assert len(set(asked)) == len(asked)
+        return len(asked), len(log.seen)
+
+    values = case.run(main).values
+    assert values[0][0] == sum(sent[1:])
+    assert [seen for _, seen in values] == sent
+
+
 @pytest.mark.rule("R23", "R48")
 def test_unanswered_requests_give_their_slots_back(case: Case) -> None:
     """Again and again more of them than there are slots, each round to every rank, long after the last."""
