@@ -16,6 +16,7 @@ from conduit.errors import ConduitWarning
 from conduit.launch import registry
 from conduit.launch.jobs.simulated import SimulatedJob
 from conduit.launch.printing import output
+from conduit.simnet.looking import looking
 
 CI_RANKS = (2, 3, 8)
 # How many cases come before all others: the default options with 2 and 3 ranks.
@@ -174,11 +175,13 @@ class Case:
             assert not told
 
     def run_watched(self, main: Callable[..., Awaitable[Any]]) -> Any:
-        """Run a program as `run` does, on a kernel that refuses an event whose time is past or no int."""
+        """Run a program as `run` does, and look at each call of the network and each event, as in development mode."""
         hosts = self.cls.placement(self.options, self.size, self.ranks_per_host)
         auxiliary = self.cls.auxiliary_beside(self.options, DEFAULT_SEGMENT)
         setup = JobSetup(ranks=self.size, hosts=hosts, segment=DEFAULT_SEGMENT, auxiliary=auxiliary, seed=self.seed)
-        return SimulatedJob(main, (), self.network, setup, TIME_LIMIT, listener=lambda event: None).run()
+        with looking():
+            job = SimulatedJob(main, (), self.network, setup, TIME_LIMIT, listener=lambda event: None)
+            return job.run()
 
 
 def cases(text: str, *, full: bool, seed: int, crowds: bool = False, ranks: tuple[int, ...] = ()) -> list[Case]:

@@ -109,6 +109,43 @@ async def _polled(ep: Endpoint) -> float:
 @pytest.mark.rule("R88")
 @pytest.mark.once
 @pytest.mark.parametrize("where", ["off_host", "on_host"])
+def test_send_and_receive_are_what_processors_are_taken_for(case: Case, where: str) -> None:
+    """A request that waits for nothing, and a poll that takes one reply, each with the poll that it begins with."""
+    said, together = _said(case, where)
+    sent, received = case.with_ranks(2).run(_taken_for, 3 * said.start, ranks_per_host=together).values[0]
+    _near(said.send + said.poll, sent, f"a short request takes its sender ({where}.send and .poll)")
+    _near(said.receive + said.poll, received, f"taking a short message takes its receiver ({where}.receive and .poll)")
+
+
+async def _taken_for(ep: Endpoint, back: float) -> tuple[float, float]:
+    """Give the time of a short request, and of a poll that finds its reply, `back` s later or as much again."""
+    told: list[int] = []
+
+    def tell(token: Token) -> None:
+        told.append(1)
+
+    def ask(token: Token) -> None:
+        token.reply_short(tell)
+
+    await ep.attach(tell, ask)
+    sent = received = 0.0
+    for trip in range(TRIPS + 1 if ep.rank == 0 else 0):
+        begun = ep.now
+        await ep.request_short(1, ask)
+        away = ep.now
+        while not told:
+            await ep.compute(back)
+            polled = ep.now
+            await ep.poll()
+        told.clear()
+        if trip:  # the first warms up
+            sent, received = sent + away - begun, received + ep.now - polled
+    return sent / TRIPS, received / TRIPS
+
+
+@pytest.mark.rule("R88")
+@pytest.mark.once
+@pytest.mark.parametrize("where", ["off_host", "on_host"])
 def test_automatic_replies_take_what_costs_say(case: Case, where: str) -> None:
     """By how much longer half of a round trip takes of requests both ways, which no handler replies to."""
     said, together = _said(case, where)

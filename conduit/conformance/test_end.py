@@ -407,3 +407,33 @@ def test_a_deadlock_says_how_many_messages_nobody_has_handled(case: Case) -> Non
 
     with pytest.raises(Deadlock, match=r"\b1 message\b"):
         case.run(main)
+
+
+@pytest.mark.rule("R67")
+@pytest.mark.simulated
+def test_a_deadlock_says_of_whom_unhandled_messages_are(case: Case) -> None:
+    """Two ranks have sent one each to a rank that does not poll; what is told of messages and of room is true."""
+    case = case.at_least(3)
+
+    async def main(ep: Endpoint) -> None:
+        log = await attached(ep)
+        if ep.rank == 1:
+            await trio.sleep_forever()
+        if ep.rank == 0:
+            await ep.request_short(1, log.short)
+        if ep.rank == 2:
+            await ep.request_medium(1, log.medium, b"abc")
+        await ep.block_until(lambda: False)
+
+    with pytest.raises(Deadlock) as caught:
+        case.run(main)
+    assert "this report lacks" not in str(caught.value), caught.value
+    records = caught.value.report.ranks
+    told = [(each.source, each.handler.rpartition(".")[2], each.request, each.count) for each in records[1].unhandled]
+    sent = [(0, "short", True, 1), (2, "medium", True, 1)]
+    assert records[1].undelivered == 2, f"undelivered() of rank 1 says {records[1].undelivered}; 2 messages are there"
+    assert set(told) <= set(sent), f"unhandled() of rank 1 says {told}, and sent were {sent}: source, handler, request"
+    for record in (records[1], *records[3:]):
+        assert not record.slots_in_use, (
+            f"slots_in_use() of rank {record.rank} says {record.slots_in_use}; it has sent nothing"
+        )

@@ -1,12 +1,23 @@
 """Flow control: crowds, floods, full queues, and no deadlock."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 import trio
 
 from conduit import Endpoint, Token
 from conduit.conformance.cases import Case
 from conduit.conformance.patterns import pattern
-from conduit.conformance.programs import CATEGORIES, answer, attached, neighbour, send
+from conduit.conformance.programs import CATEGORIES, MessageLog, answer, attached, linger, neighbour, send
+
+MOST = 2000
+"""Requests that no network lets out to a rank which does not poll."""
+PATIENCE = 2.0
+"""Simulated seconds for which a request has to wait before there is taken to be no room for it."""
+BUSY = 0.5
+"""Simulated seconds for which a rank does not poll."""
+TRAFFIC, MUCH_TRAFFIC = 60, 720
 
 
 def _payload_size(case: Case, category: str, at_most: int = 600) -> int:
@@ -190,31 +201,33 @@ def test_full_queues_empty_once_the_peer_polls_at_last(case: Case, category: str
     assert before == 0 or not case.simulated
 
 
-@pytest.mark.rule("R48")
-def test_a_sender_that_waits_for_room_serves_others(case: Case) -> None:
-    """While rank 0 is stuck in front of a busy rank 1, it answers everyone else, and itself."""
+@pytest.mark.rule("R48", "R49")
+@pytest.mark.parametrize(("category", "count"), [("short", 200), ("medium", 40)], ids=["short", "medium"])
+def test_a_sender_that_waits_for_room_serves_others(case: Case, category: str, count: int) -> None:
+    """While rank 0 is stuck in front of a busy rank 1, it answers everyone else, and itself, with as large messages."""
     case = case.at_least(3)
+    size = 0 if category == "short" else case.limits.max_medium
 
     async def main(ep: Endpoint) -> tuple[float, float]:
         answered: list[float] = []
 
         def ask(token: Token) -> None:
-            token.reply_short(told)
+            answer(token, category, told, payload=bytes(size))
 
-        def told(token: Token) -> None:
+        def told(token: Token, *payload: memoryview) -> None:
             answered.append(ep.now)
 
         log = await attached(ep, ask, told)
         if ep.rank == 0:
-            for number in range(200):
-                await ep.request_short(1, log.short, number)
+            for number in range(count):
+                await send(ep, category, 1, log[category], number, payload=bytes(size))
         elif ep.rank == 1:
-            await ep.compute(5e-2)
+            await ep.compute(BUSY)
             woke = ep.now
-            await log.until(200)
+            await log.until(count)
             return woke, 0.0
         else:
-            await ep.compute(1e-4)
+            await ep.compute(BUSY / 10)
             await ep.request_short(0, ask)
             await ep.block_until(lambda: bool(answered))
             return 0.0, answered[0]
@@ -222,7 +235,11 @@ def test_a_sender_that_waits_for_room_serves_others(case: Case) -> None:
 
     values = case.run(main).values
     if case.simulated and _is_bounded(case):
-        assert max(late for _, late in values) < values[1][0]
+        late = max(late for _, late in values)
+        assert late < values[1][0], (
+            f"the last reply came at {late:.6g} s, and rank 1 polled from {values[1][0]:.6g} s on: replies wait for "
+            "room that requests to rank 1 have used up"
+        )
 
 
 def _is_bounded(case: Case) -> bool:
@@ -241,20 +258,22 @@ def test_replies_need_nothing_that_requests_can_use_up(case: Case, category: str
     async def main(ep: Endpoint) -> tuple[int, int]:
         asked = 0
 
-        def ask(token: Token, payload: memoryview) -> None:
+        def ask(token: Token, payload: memoryview, number: int) -> None:
             nonlocal asked
             asked += 1
-            answer(token, category, log[category], payload=pattern(size, ep.rank), offset=(ep.size + token.ep.rank) * 0)
+            assert category == "long" or bytes(payload) == pattern(size, token.rank + number)
+            answer(token, category, log[category], number, payload=pattern(size, ep.rank + 16 * number), offset=0)
 
         log = await attached(ep, ask)
-        for _ in range(count):
+        for number in range(count):
             for step in range(1, ep.size + 1):
                 dest = (ep.rank + step) % ep.size
-                await send(ep, category, dest, ask, payload=pattern(size, 3), offset=size)
+                await send(ep, category, dest, ask, number, payload=pattern(size, ep.rank + number), offset=size)
         seen = await log.until(count * ep.size)
         await ep.block_until(lambda: asked == count * ep.size)
-        good = len(seen) if category == "long" else sum(one.payload == pattern(size, one.rank) for one in seen)
-        return asked, good
+        if category == "medium":
+            seen = [one for one in seen if one.payload == pattern(size, one.rank + 16 * one.args[0])]
+        return asked, len(seen)
 
     values = case.run(main, segment=2 * size).values
     assert list(values) == [(count * case.size, count * case.size)] * case.size
@@ -268,20 +287,62 @@ def test_every_resource_of_a_reply_is_set_aside_with_its_request(case: Case) -> 
     long = case.longest(reply=True, at_most=8000)
 
     async def main(ep: Endpoint) -> int:
-        def ask(token: Token, kind: int) -> None:
+        def ask(token: Token, number: int) -> None:
+            kind = number % 3
             size = (0, medium, long)[kind]
-            answer(token, CATEGORIES[kind], log[CATEGORIES[kind]], payload=pattern(size, kind), offset=0)
+            back = CATEGORIES[kind]
+            answer(token, back, log[back], number, payload=pattern(size, number), offset=number // 3 * long)
 
         log = await attached(ep, ask)
         for number in range(18):
-            await ep.request_short(neighbour(ep), ask, number % 3)
+            await ep.request_short(neighbour(ep), ask, number)
             if number % 6 == 5:
                 # Both sides have replies under way that nobody has taken yet.
                 await ep.compute(1e-4)
         seen = await log.until(18)
-        return sum(one.category != "medium" or one.payload == pattern(medium, 1) for one in seen)
+        return sum(one.payload in (None, pattern(len(one.payload or b""), one.args[0])) for one in seen)
 
-    assert list(case.run(main, segment=long).values) == [18] * case.size
+    assert list(case.run(main, segment=6 * long).values) == [18] * case.size
+
+
+@pytest.mark.rule("R49", "R39")
+@pytest.mark.simulated  # its timeouts are milliseconds
+def test_all_requests_and_replies_that_can_be_there_at_once_have_room(case: Case) -> None:
+    """To a rank that works come the answers of all requests that it could send, and all that others can send to it."""
+    case = case.at_least(2)
+    sent = [0] * case.size
+
+    async def main(ep: Endpoint) -> tuple[int, int]:
+        def ask(token: Token, number: int) -> None:
+            asked.append((token.rank, number))
+            token.reply_short(log.short, number)
+
+        async def fill(dest: int) -> None:
+            waits = False
+            while not waits:
+                with trio.move_on_after(1e-3) as scope:
+                    await ep.request_short(dest, ask, sent[ep.rank])
+                    sent[ep.rank] += 1
+                waits = scope.cancelled_caught
+                assert sent[ep.rank] < MOST, "a rank that does not poll is sent requests without end"
+
+        asked: list[tuple[int, int]] = []
+        log = await attached(ep, ask)
+        if ep.rank == 0:
+            for dest in range(1, ep.size):
+                await fill(dest)
+            await ep.compute(BUSY)
+        else:
+            await ep.compute(BUSY / 5)
+            await fill(0)
+        await log.until(sent[ep.rank])
+        await ep.attach()
+        assert len(set(asked)) == len(asked)
+        return len(asked), len(log.seen)
+
+    values = case.run(main).values
+    assert values[0][0] == sum(sent[1:])
+    assert [seen for _, seen in values] == sent
 
 
 @pytest.mark.rule("R23", "R48")
@@ -410,3 +471,89 @@ def test_mixed_sizes_from_everyone_to_everyone(case: Case) -> None:
         return good, count
 
     assert list(case.run(main).values) == [(4 * case.size, 4 * case.size)] * case.size
+
+
+async def _room(ep: Endpoint, handler: Callable[..., None], category: str, size: int) -> int:
+    """Give how many requests can be sent to rank 1, which does not poll, before one has to wait."""
+    count = 0
+    waits = False
+    while not waits and count < MOST:
+        with trio.move_on_after(PATIENCE) as scope:
+            await send(ep, category, 1, handler, payload=bytes(size))
+            count += 1
+        waits = scope.cancelled_caught
+    assert waits, f"{count} {category} requests to a rank that does not poll have not filled what there is"
+    return count
+
+
+@pytest.mark.rule("R48", "R23", "R77")
+@pytest.mark.simulated  # its timeouts are long, and ranks share an event
+@pytest.mark.parametrize("category", ["short", "medium"])  # a long one may wait for the poll that brings it in
+def test_there_is_as_much_room_in_the_end_as_in_the_beginning(case: Case, category: str) -> None:
+    """After traffic of all kinds: what each message needs is given back, and once.
+
+    A ring may have room for one more or fewer, or for a quarter of them, by where it has got to.
+    """
+    _look_at_room(case, category, TRAFFIC)
+
+
+@pytest.mark.rule("R48", "R23", "R77")
+@pytest.mark.simulated
+@pytest.mark.once
+def test_room_lasts(case: Case) -> None:
+    """As before, after many times as much: what is lost now and then runs out at last."""
+    _look_at_room(case, "medium", MUCH_TRAFFIC)
+
+
+def _look_at_room(case: Case, category: str, much: int) -> None:
+    """Count how many requests find room before and after so many messages of each of two ranks, and their replies."""
+    case = case.at_least(2) if case.size <= 3 else case.with_ranks(3)
+    medium = min(case.limits.max_medium, 4096)
+    long = min(case.longest(), case.longest(reply=True), 5000)
+    sizes = {"short": 0, "medium": medium, "long": long}
+    polls = [trio.Event(), trio.Event()]
+    room: list[int] = []
+
+    async def traffic(ep: Endpoint, log: MessageLog, ask: Callable[..., None], asked: list[int]) -> None:
+        """Send in each category, answered in each and not at all, to and from rank 1."""
+        for number in range(much):
+            sent, size = CATEGORIES[number % 3], sizes[CATEGORIES[number % 3]]
+            payload = pattern(size - number * 7 % (size // 2) if size else 0, number)
+            await send(ep, sent, 1 - ep.rank, ask, number // 3 % 4, payload=payload)
+        replies = much * 3 // 4 + (room[0] if ep.rank == 1 else 0)
+        await ep.block_until(lambda: len(asked) >= much and len(log.seen) >= replies)
+
+    async def main(ep: Endpoint) -> None:
+        asked: list[int] = []
+
+        def ask(token: Token, *rest: Any) -> None:
+            kind = rest[-1]
+            asked.append(kind)
+            if kind < 3:
+                answer(token, CATEGORIES[kind], log[CATEGORIES[kind]], payload=bytes(sizes[CATEGORIES[kind]]))
+
+        log = await attached(ep, ask)
+        for turn, may_poll in enumerate(polls):
+            if turn and ep.rank < 2:
+                await traffic(ep, log, ask, asked)
+            await ep.attach()
+            if ep.rank == 0:
+                await linger(ep, 2 * PATIENCE)  # and rank 1 has come to its wait by then
+                room.append(await _room(ep, log[category], category, sizes[category]))
+                may_poll.set()
+            elif ep.rank == 1:
+                await linger(ep, PATIENCE)  # until it has handled all that was sent before
+                await may_poll.wait()
+            await ep.attach()
+
+    case.run(main)
+    first, last = room
+    some = max(1, first // 4)
+    assert last >= first - some, (
+        f"at first {first} {category} requests found room, and {last} after {2 * much} messages and their replies: "
+        "what some of them had set aside is not given back"
+    )
+    assert last <= first + some, (
+        f"at first {first} {category} requests found room, and {last} after {2 * much} messages and their replies: "
+        "what some of them had set aside is given back twice"
+    )

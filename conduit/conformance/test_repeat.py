@@ -1,5 +1,8 @@
 """Repeatability: the same program, options and seed do the same again."""
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -7,6 +10,7 @@ import trio
 
 from conduit import Endpoint, Token
 from conduit.conformance.cases import Case
+from conduit.conformance.elsewhere import digest
 from conduit.conformance.programs import attached, neighbour
 
 pytestmark = pytest.mark.simulated
@@ -93,3 +97,23 @@ def test_values_do_not_depend_on_the_seed(case: Case) -> None:
     results = [case.option(order="weak").run(main, seed=seed, segment=77 * case.size) for seed in range(5)]
     for result in results:
         assert list(result.values) == list(results[0].values)
+
+
+@pytest.mark.rule("R78")
+@pytest.mark.once
+@pytest.mark.parametrize("order", ["strict", "weak"])
+def test_another_process_gives_the_same_digest(case: Case, order: str) -> None:
+    """There strings have other hashes, objects other addresses, and the time of the day is another one."""
+    spec = case.option(order=order).spec
+    done = subprocess.run(
+        [sys.executable, "-m", "conduit.conformance.elsewhere", spec, str(case.seed)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": str(case.seed + 1)},
+    )
+    assert not done.returncode, done.stderr
+    assert done.stdout.split() == [digest(spec, case.seed)], (
+        "another process gives another digest: something is ordered by a set, by hash() or by id(), or drawn from "
+        "another source than kernel.random"
+    )

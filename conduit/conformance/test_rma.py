@@ -8,6 +8,7 @@ import trio
 
 from conduit import BadRequest
 from conduit.conformance.cases import Case
+from conduit.conformance.hardware import memory
 from conduit.conformance.patterns import pattern
 from conduit.conformance.programs import neighbour
 
@@ -72,6 +73,45 @@ def test_puts_of_all_ranks_are_there_when_they_are_complete(case: Case) -> None:
     for rank, found in enumerate(values):
         left = (rank - 1) % len(values)
         assert found == b"".join(pattern(size, left) for size in SIZES)
+
+
+@pytest.mark.rule("R82", "R81")
+@pytest.mark.simulated  # a rank looks into the memory of another
+@pytest.mark.parametrize("order", ["strict", "weak"])
+@pytest.mark.parametrize("strided", [False, True], ids=["contiguous", "strided"])
+def test_what_was_put_is_there_when_it_is_complete(case: Case, order: str, strided: bool) -> None:
+    """Each put at the latest when its `then` is called, and all of them once `quiet` has returned."""
+    case = native(case).option(order=order)
+    case = case.at_least(2) if case.size <= 3 else case.with_ranks(3)
+    sizes = (8, 80, 3000, 9000, 20_000)
+    ranks: dict[int, Any] = {}
+
+    async def main(ep: Any) -> None:
+        ranks[ep.rank] = ep
+        late: list[str] = []
+
+        def look(begin: int, data: bytes, when: str) -> None:
+            if bytes(memory(ranks[neighbour(ep)])[begin : begin + len(data)]) != data:
+                late.append(f"{len(data)} bytes, {when}")
+
+        async def put(begin: int, data: bytes, *then: Any) -> None:
+            if strided:
+                run = len(data) // 4
+                await ep.rma.put_strided(neighbour(ep), begin, run, (4,), (run,), data, *then)
+            else:
+                await ep.rma.put(neighbour(ep), begin, data, *then)
+
+        await ep.attach()
+        for turn, size in enumerate(sizes):
+            told, silent = pattern(size, ep.rank * 16 + turn), pattern(size, ep.rank * 16 + turn + 8)
+            await put(0, told, partial(look, 0, told, "when then is called"))
+            await put(size, silent)
+            await ep.rma.quiet()
+            look(size, silent, "after quiet")
+        assert not late, f"of puts that are complete the bytes are not there: {', '.join(late)}"
+        await ep.attach()
+
+    case.run(main)
 
 
 @pytest.mark.rule("R81", "R82")
@@ -278,7 +318,7 @@ def test_their_jobs_repeat(case: Case) -> None:
 @pytest.mark.rule("R87")
 @pytest.mark.crowds
 def test_all_are_told_of_an_arrival_when_the_last_rank_has_arrived(case: Case) -> None:
-    """Each rank in turn is late and marked; another name is another barrier."""
+    """Each rank in turn is late, and the one before it marked; another name is another barrier."""
 
     async def main(ep: Any) -> list[float]:
         await ep.attach()
@@ -287,7 +327,7 @@ def test_all_are_told_of_an_arrival_when_the_last_rank_has_arrived(case: Case) -
             await ep.compute(1e-5 * (1 + (ep.rank == late)))
             told: list[bool] = []
             other: list[bool] = []
-            await ep.rma.arrive((0, 0), ep.rank == late, told.append)
+            await ep.rma.arrive((0, 0), ep.rank == (late - 1) % ep.size, told.append)
             came = ep.now
             await ep.rma.arrive((0, 1), False, other.append)
             await ep.block_until(lambda told=told, other=other: told and other, what="a barrier", ranks=())

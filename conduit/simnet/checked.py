@@ -252,8 +252,8 @@ class _CheckingTransport(Transport):
     port: Any
     stopped = False
 
-    def _in(self, name: str) -> _Inside:
-        return _Inside(self.port.ledger, self.port.rank, f"{type(self).__name__}.{name}")
+    def _in(self, name: str) -> Inside:
+        return Inside(self.port.ledger, self.port.rank, f"{type(self).__name__}.{name}")
 
     def take(self) -> Message | None:
         if self.stopped:
@@ -317,8 +317,8 @@ class _CheckingTransport(Transport):
             self.port.ledger.sent(self.port.rank, request.source, reply)
 
 
-class _Inside:
-    """While a transport's method runs."""
+class Inside:
+    """While a method of a transport or a unit runs."""
 
     def __init__(self, ledger: Ledger, rank: int, what: str) -> None:
         self._ledger = ledger

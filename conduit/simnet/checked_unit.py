@@ -12,6 +12,7 @@ from typing import Any, SupportsIndex
 
 from conduit.contract import AtomicOp, StridedSection
 from conduit.errors import ConduitError
+from conduit.simnet.checked import Inside
 from conduit.simnet.onesided import WORD, OneSidedPort, Spans, Unit
 from conduit.simnet.transport import Then
 
@@ -49,11 +50,13 @@ class _CheckingPort(OneSidedPort):
         if len(data) != nbytes:
             raise self._wrong("land", f"{len(data)} bytes of data for spans of {nbytes}; give as many as these have")
         self._look_at_source("land", source)
+        self.ledger.touched(self.rank, "landed bytes in the segment")
         super().land(spans, data, source)
 
     def read(self, spans: Spans) -> bytes:
         """Refuse what is not in the segment."""
         self._look_at_spans("read", spans)
+        self.ledger.touched(self.rank, "read the segment")
         return super().read(spans)
 
     def apply(self, op: AtomicOp, offset: int, operands: tuple[int, ...], source: int) -> int:
@@ -68,6 +71,7 @@ class _CheckingPort(OneSidedPort):
         if not isinstance(operands, tuple | list) or len(operands) != _OPERANDS[op]:
             raise self._wrong("apply", f"operands={operands!r}; {op.name} has {_OPERANDS[op]}: give those of `atomic`")
         self._look_at_source("apply", source)
+        self.ledger.touched(self.rank, "changed an integer of the segment")
         return super().apply(op, offset, operands, source)
 
     def _look_at_spans(self, method: str, spans: Spans) -> int:
@@ -118,22 +122,30 @@ class _CheckingUnit(Unit):
     """A unit of which every call is looked at."""
 
     def put(self, dest: int, places: StridedSection, data: bytes, free: Then, done: Then) -> None:
-        super().put(dest, places, data, self._free("put", free), _Once(self, "put", "done", done))  # type: ignore[safe-super]
+        with self._in("put"):
+            super().put(dest, places, data, self._free("put", free), _Once(self, "put", "done", done))  # type: ignore[safe-super]
 
     def get(self, dest: int, places: StridedSection, free: Then, done: Callable[[bytes], object]) -> None:
-        super().get(dest, places, self._free("get", free), self._got(places, done))  # type: ignore[safe-super]
+        with self._in("get"):
+            super().get(dest, places, self._free("get", free), self._got(places, done))  # type: ignore[safe-super]
 
     def atomic(
         self, op: AtomicOp, dest: int, offset: int, operands: tuple[int, ...], free: Then, done: Callable[[int], object]
     ) -> None:
         once = _Once(self, "atomic", "done", done)
-        super().atomic(op, dest, offset, operands, self._free("atomic", free), once)  # type: ignore[safe-super]
+        with self._in("atomic"):
+            super().atomic(op, dest, offset, operands, self._free("atomic", free), once)  # type: ignore[safe-super]
 
     def fence(self, dest: int, free: Then) -> None:
-        super().fence(dest, self._free("fence", free))  # type: ignore[safe-super]
+        with self._in("fence"):
+            super().fence(dest, self._free("fence", free))  # type: ignore[safe-super]
 
     def quiet(self, free: Then) -> None:
-        super().quiet(self._free("quiet", free))  # type: ignore[safe-super]
+        with self._in("quiet"):
+            super().quiet(self._free("quiet", free))  # type: ignore[safe-super]
+
+    def _in(self, method: str) -> Inside:
+        return Inside(self.port.ledger, self.port.rank, f"{type(self).__name__}.{method}")
 
     def _free(self, method: str, free: Then) -> Then:
         return _Once(self, method, "free", free)

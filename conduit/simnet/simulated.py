@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -18,6 +17,7 @@ from conduit.simnet.barrier import HardwareBarrier, Meetings
 from conduit.simnet.checked import Ledger, check, check_links
 from conduit.simnet.checked_unit import check_unit
 from conduit.simnet.host import HostModel
+from conduit.simnet.looking import is_looked_at
 from conduit.simnet.observed import InFlight, observe
 from conduit.simnet.onesided import Native, OneSidedPort, Unit
 from conduit.simnet.port import SimulatedPort
@@ -75,8 +75,9 @@ class SimulatedConduit(Conduit):
         self._over = False
         self.ports: list[SimulatedPort] = []
         self.transports: list[Any] = []
-        self._ledger = Ledger()  # in Python's development mode
-        if sys.flags.dev_mode:
+        self._ledger = Ledger()  # where it is looked at
+        self._looked_at = is_looked_at()
+        if self._looked_at:
             check_links(self.kernel, self._ledger, self.ports)
         self.host_model = self.make_host()
         if not isinstance(self.host_model, HostModel):
@@ -172,7 +173,7 @@ class SimulatedConduit(Conduit):
         port = self.make_port(rank, core)
         if core.hooks is not None:
             observe(port, core.hooks, self._in_flight)
-        if sys.flags.dev_mode:
+        if self._looked_at:
             check(port, self._ledger)
         transport = self._checked_transport(port)
         port.add_transport(transport)
@@ -207,13 +208,13 @@ class SimulatedConduit(Conduit):
         return transport
 
     def _checked_unit(self, port: OneSidedPort) -> Unit:
-        """Return what does the native operations of `port`, in development mode one that is looked at."""
+        """Return what does the native operations of `port`, where the network is looked at one that is as well."""
         unit: object = self._made("make_unit", lambda: self.make_unit(port), Unit)
         if not isinstance(unit, Unit):
             remedy = meant(unit, Unit) or "return a conduit.simnet.Unit"
             raise ConduitError(f"{type(self).__name__}.make_unit returned {unit!r}; {remedy}")
         self._check_port(unit, port)
-        if sys.flags.dev_mode:
+        if self._looked_at:
             check_unit(unit)
         return unit
 

@@ -158,6 +158,53 @@ class _Insists(_Transport):
             self.land(name, slot, payload, offset)
 
 
+class _FreesTwice(_Transport):
+    """Gives the slot of every seventh reply back twice."""
+
+    def take(self):
+        name, _ = self.arrived[0] if self.arrived else (None, None)
+        message = super().take()
+        if message is not None and name[1] == REPLY and self.due():
+            self.free[name[0]].append(name[2])
+        return message
+
+
+class _ByHash(_Transport):
+    """Takes what has come in the order of hashes of strings."""
+
+    def take(self):
+        if self.arrived:
+            first = min(self.arrived, key=lambda each: hash(str(each)))
+            self.arrived.remove(first)
+            self.arrived.appendleft(first)
+        return super().take()
+
+
+class _TakesForNothing(_Transport):
+    """Does not charge what it takes to take a message."""
+
+    def take(self):
+        before = self.cpu.free
+        message = super().take()
+        self.cpu.free = before
+        return message
+
+
+class _NamesSlots(_Transport):
+    """Tells of unhandled messages the slot as their source."""
+
+    def unhandled(self):
+        return [each._replace(source=7) for each in super().unhandled()]
+
+
+class _NotifiesAhead(_Transport):
+    """Tells the receiver at once, before the message is there."""
+
+    def send(self, dest, slot, message, then):
+        super().send(dest, slot, message, then)
+        self.conduit.transports[dest].port.notify()
+
+
 class _Remains(_Transport):
     """Looks behind a message for the flag of one that is still on its way; an old payload may have left one there."""
 
@@ -222,6 +269,11 @@ TRANSPORTS = {
     "denies": _Denies,
     "insists": _Insists,
     "remains": _Remains,
+    "frees_twice": _FreesTwice,
+    "by_hash": _ByHash,
+    "takes_for_nothing": _TakesForNothing,
+    "names_slots": _NamesSlots,
+    "notifies_ahead": _NotifiesAhead,
 }
 globals().update({name: _broken(name, transport) for name, transport in TRANSPORTS.items()})
 COSTS = {

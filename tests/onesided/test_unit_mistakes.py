@@ -8,7 +8,7 @@ import pytest
 import conduit
 from conduit.contract import AtomicOp, StridedSection
 from conduit.simnet import Unit
-from conduit.simnet.checked_unit import check_unit
+from conduit.simnet.looking import looking
 from extended import Extended
 
 pytestmark = pytest.mark.usefixtures("late")
@@ -83,15 +83,10 @@ def test_an_async_method(network):
                 """Wait for nothing."""
 
 
-def looked_at(kind):
-    """Return a `make_unit` that makes units of a class as development mode has them."""
-
-    def make(self, port):
-        unit = kind(port, self)
-        check_unit(unit)
-        return unit
-
-    return make
+def failed_looked_at(monkeypatch, network, kind):
+    """Give the error of a job with units of a class, at whose calls is looked as in development mode."""
+    with looking():
+        return failed(monkeypatch, network, lambda self, port: kind(port, self))
 
 
 def twice(call):
@@ -113,7 +108,7 @@ CALLS = {
 def test_what_is_called_twice(monkeypatch, network, which):
     method, call = which.split()
     kind = type("Twice", (network.LateUnit,), CALLS[which](network.LateUnit))
-    wrong = failed(monkeypatch, network, looked_at(kind))
+    wrong = failed_looked_at(monkeypatch, network, kind)
     assert wrong.removeprefix("rank 0, ").removeprefix("rank 1, ") == (
         f"Twice.{method} called {call}() a second time; an operation calls it once"
     )
@@ -125,7 +120,7 @@ def test_what_a_get_gives(monkeypatch, network, data, said):
         def get(self, dest, places, free, done):
             super().get(dest, places, free, lambda _: done(data))
 
-    wrong = failed(monkeypatch, network, looked_at(Short))
+    wrong = failed_looked_at(monkeypatch, network, Short)
     assert wrong.removeprefix("rank 0, ").removeprefix("rank 1, ") == (
         f"Short.get called done({said}); give the 8 bytes that it is to read"
     )
@@ -168,26 +163,37 @@ def test_what_a_unit_does_to_a_segment(monkeypatch, network, which):
         def put(self, dest, places, data, free, done):
             act(self.network.ports[dest])
 
-    wrong = failed(monkeypatch, network, looked_at(Wrong))
+    wrong = failed_looked_at(monkeypatch, network, Wrong)
     assert re.sub("rank [01]", "rank #", wrong.splitlines()[0]) == f"port.{method} of rank # got {said}"
 
 
+AHEAD = {
+    "landed bytes in": lambda port: port.land([(0, 8)], b"12345678", 0),
+    "read": lambda port: port.read([(0, 8)]),
+    "changed an integer of": lambda port: port.apply(AtomicOp.SWAP, 8, (1,), 0),
+}
+
+
+@pytest.mark.parametrize("what", AHEAD)
+def test_what_is_done_to_another_segment_ahead_of_its_time(monkeypatch, network, what):
+    class Ahead(network.LateUnit):
+        def put(self, dest, places, data, free, done):
+            AHEAD[what](self.network.ports[dest])
+            super().put(dest, places, data, free, done)
+
+    wrong = failed_looked_at(monkeypatch, network, Ahead)
+    assert re.fullmatch(
+        rf"rank [01], Ahead\.put: {what} the segment of rank [01] at once, ahead of its own clock; what touches "
+        r"anything that is not the rank's own happens in an event: port\.kernel\.at\(port\.cpu\.free, \.\.\.\)",
+        wrong.splitlines()[0],
+    )
+
+
 @pytest.mark.parametrize("name", ["origin", "t3e"])
-def test_sound_units_do_the_same_as_without(monkeypatch, name):
-    from conduit.simnet import simulated
-
+def test_sound_units_do_the_same_as_without(name):
     plain = conduit.run(main, conduit=name, segment=64)
-    found = []
-
-    def checked(self, port):
-        unit = self.make_unit(port)
-        check_unit(unit)
-        found.append(unit)
-        return unit
-
-    monkeypatch.setattr(simulated.SimulatedConduit, "_checked_unit", checked)
-    assert conduit.run(main, conduit=name, segment=64).digest == plain.digest
-    assert len(found) == 2
+    with looking():
+        assert conduit.run(main, conduit=name, segment=64).digest == plain.digest
 
 
 def test_a_get_of_other_than_its_bytes_is_told_outside_of_development_mode_too(monkeypatch, network):

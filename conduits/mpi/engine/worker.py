@@ -147,7 +147,7 @@ class Worker:
         So it must not be called from a callback of the hardware: time would pass in the midst of an event.
         """
         try:
-            while self._due >= 0 and self._kernel.advance(self._due):
+            while self._due >= 0 and self._kernel.advance(max(self._due, self._cpu.free)):
                 self._due = _NOTHING
                 end = self._begin(*self._args)
                 if end:

@@ -410,8 +410,11 @@ class StartDevice(Device):
 
     def _take_filed(self) -> None:
         """Take a packet that another process has loaded."""
-        packet = self._smp.take(self._local)
-        self.engine.cpu.free += -(-len(packet) // 64) * self._config.line_ps
+        engine = self.engine
+        packet, was_full = self._smp.take(self._local)
+        engine.cpu.free += -(-len(packet) // 64) * self._config.line_ps
+        if was_full:
+            engine.kernel.call(max(engine.cpu.free, engine.kernel.now), self._smp.tell)
         self._take(packet)
 
     # -- control messages ----------------------------------------------------------------------------

@@ -137,14 +137,14 @@ class SmpMemory:
         self.inboxes[local].put(packet)
         self._processes[local].told()
 
-    def take(self, local: int) -> bytes:
-        """Take the first packet out of an inbox.  If it was full, processes that found no room there may load again."""
+    def take(self, local: int) -> tuple[bytes, bool]:
+        """Take the first packet out of an inbox; return it, and whether the inbox was full.
+
+        If so, processes that found no room there may load again: `tell` them, in an event.
+        """
         inbox = self.inboxes[local]
         was_full = inbox.full
-        packet = inbox.take()
-        if was_full:
-            self.tell()
-        return packet
+        return inbox.take(), was_full
 
     # -- room --------------------------------------------------------------------------------------------
 
