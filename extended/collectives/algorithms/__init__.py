@@ -103,13 +103,13 @@ TABLE: Mapping[str, Mapping[str, Algorithm]] = {
 name_algorithms(dict.fromkeys(name for table in TABLE.values() for name in table))
 
 
-REHEARSED = ("all_reduce", "scan")
+REHEARSED_CALLS = ("all_reduce", "scan")
 """Calls whose algorithms are rehearsed by their own steps, where no estimate is for them and they are no long chain.
 
 A chain of many pieces ends first by more than a rehearsal tells, which has each byte take both CPUs."""
 
-REHEARSED_RANKS = 64
-"""Of teams up to here: of more ranks, rehearsing takes the real machine seconds."""
+REHEARSED_RANKS = 32
+"""Of teams up to here: of more ranks, rehearsing may take longer than simulating the calls."""
 
 
 def pick(call: str, topology: Topology, nbytes: int, operator: Operator | None, model: Model | None = None) -> str:
@@ -125,7 +125,7 @@ def pick(call: str, topology: Topology, nbytes: int, operator: Operator | None, 
     if model is not None and (chosen := best(call, model, topology, nbytes)) is not None:
         return chosen
     streams = _streams(topology.size, nbytes)
-    rehearsed = call in REHEARSED and topology.size <= REHEARSED_RANKS
+    rehearsed = call in REHEARSED_CALLS and topology.size <= REHEARSED_RANKS
     if rehearsed and model is not None and operator is not None and not (streams and operator.elementwise):
         return fastest(call, tuple(TABLE[call].values()), model, topology, nbytes, operator)
     if call == "broadcast":
