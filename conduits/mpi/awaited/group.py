@@ -115,9 +115,10 @@ class Group:
         return self.Excl(_ranged(ranks, "Range_excl"))
 
     def Free(self) -> None:
-        """Turn the handle null."""
+        """Turn the handle null, but GROUP_EMPTY, which is MPI's own."""
         self.members  # noqa: B018  refuses a null one
-        self._members = None
+        if self is not GROUP_EMPTY:
+            self._members = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Group) and self._members == other._members

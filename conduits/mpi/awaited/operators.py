@@ -93,6 +93,12 @@ class ReductionOp:
     def __bool__(self) -> bool:
         return not self._freed and (self._combine is not None or self._function is not None)
 
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, ReductionOp) and not (self or other))
+
+    def __hash__(self) -> int:
+        return hash(id(self) if self else None)
+
     def __repr__(self) -> str:
         return f"<Op {self.name}>"
 

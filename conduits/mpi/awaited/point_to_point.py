@@ -421,7 +421,7 @@ class PointToPoint(CommBase):
         if status is not None:
             status.clear()
             status.source = PROC_NULL
-        return MESSAGE_NO_PROC
+        return MatchedMessage(MESSAGE_NO_PROC)
 
     def _request(self, begun: Any, what: str, peer: int, buf: memoryview, *, receives: bool = False) -> Request:
         lent = None if peer == PROC_NULL else buf

@@ -17,7 +17,7 @@ from conduits.mpi.awaited.buffers import Span, span
 from conduits.mpi.awaited.lent import BytesOfCall
 from conduits.mpi.awaited.open_requests import OpenRequest, OpenRequests
 from conduits.mpi.awaited.process import Process, RequestPlace, TransferComm, current
-from conduits.mpi.awaited.status import UNDEFINED, Status, check_status, error_class
+from conduits.mpi.awaited.status import UNDEFINED, Status, check_status, check_statuses, error_class
 from conduits.mpi.engine.completed import CompletedRequest
 from conduits.mpi.errors import ErrorClass, MpiError
 
@@ -32,12 +32,21 @@ def _with_status(call: str) -> Any:
 
 
 def _given(call: str) -> Any:
-    """Return the check of a call of several requests, of which some take a status."""
+    """Return the check of a call of several requests that finishes one of them."""
 
     def check(requests: Any, status: Any = None, **_: Any) -> None:
-        if call in ("Waitany", "Testany"):
-            check_status(status, f"Request.{call}")
+        check_status(status, f"Request.{call}")
         _checked(requests, f"Request.{call}")
+
+    return check
+
+
+def _given_statuses(call: str) -> Any:
+    """Return the check of a call of several requests that finishes any number of them."""
+
+    def check(requests: Any, statuses: Any = None, **_: Any) -> None:
+        _checked(requests, f"Request.{call}")
+        check_statuses(statuses, len(requests), f"Request.{call}")
 
     return check
 
@@ -198,13 +207,13 @@ class Request:
     # -- many ------------------------------------------------------------------------------------------
 
     @staticmethod
-    @checked_call(_given("Waitall"))
+    @checked_call(_given_statuses("Waitall"))
     async def Waitall(requests: Sequence[Request], statuses: list[Status] | None = None) -> Literal[True]:
         """Wait until all are over.
 
         Args:
             requests: any, null ones too.
-            statuses: gets a status for each.
+            statuses: its objects are filled, one for each request; a list gets what it has too few of.
 
         Raises:
             MpiError: ERR_IN_STATUS where some have failed; which, and why, say the statuses, or the text.
@@ -214,7 +223,7 @@ class Request:
         return True
 
     @staticmethod
-    @checked_call(_given("Testall"))
+    @checked_call(_given_statuses("Testall"))
     async def Testall(requests: Sequence[Request], statuses: list[Status] | None = None) -> bool:
         """Poll once; return whether all are over; only then are their handles null."""
         await _poll(requests, "Testall")
@@ -239,14 +248,14 @@ class Request:
         return _finish_one(requests, status)
 
     @staticmethod
-    @checked_call(_given("Waitsome"))
+    @checked_call(_given_statuses("Waitsome"))
     async def Waitsome(requests: Sequence[Request], statuses: list[Status] | None = None) -> list[int] | None:
         """Wait until at least one is over; return the places of those that are, None where all are null."""
         await _wait([each for each in requests if each._counts()], any)
         return _finish_some(requests, statuses)
 
     @staticmethod
-    @checked_call(_given("Testsome"))
+    @checked_call(_given_statuses("Testsome"))
     async def Testsome(requests: Sequence[Request], statuses: list[Status] | None = None) -> list[int] | None:
         """Poll once; return the places of those that are over, None where all are null."""
         await _poll(requests, "Testsome")
@@ -500,20 +509,19 @@ def _finish_some(requests: Sequence[Request], statuses: list[Status] | None) -> 
 
 
 def _finish_all(requests: Sequence[Request], places: Sequence[int], statuses: list[Status] | None) -> None:
-    """Finish those at `places`; `statuses` gets one for each of them."""
+    """Finish those at `places`; the first objects of `statuses` are filled, one for each of them."""
     errors: dict[int, BaseException] = {}
-    filled = []
-    for place in places:
-        request, status = requests[place], Status()
+    filled = [] if statuses is None else statuses
+    while len(filled) < len(places):  # never a tuple: it was refused
+        filled.append(Status())
+    for place, status in zip(places, filled, strict=False):
+        request = requests[place]
         request._fill(status)
         error = request._error()
         request._settle()
         if error is not None:
             errors[place] = error
             status.error = error_class(error)
-        filled.append(status)
-    if statuses is not None:
-        statuses[:] = filled
     if errors:
         place, error = next(iter(errors.items()))
         raise MpiError(
@@ -545,8 +553,7 @@ class MatchedMessage:
         return made
 
     def _into(self, buf: Any, call: str) -> Span:
-        if self is not MESSAGE_NO_PROC:
-            self._active(call)
+        self._active(call)
         return span(buf, f"{call}: buf", writable=True)
 
     def _check_recv(self, buf: Any, status: Any = None) -> tuple[Any, ...]:
@@ -570,7 +577,9 @@ class MatchedMessage:
         return await self._begin(buf, "Message.Irecv")
 
     async def _begin(self, buf: Span, call: str) -> Request:
-        if self is MESSAGE_NO_PROC:
+        if self._plain is _NO_PROC:
+            if self is not MESSAGE_NO_PROC:
+                self._plain = None
             return Request.begun(current(call), CompletedRequest(), f"MPI {call} of no message", (), receives=True)
         plain, process = self._active(call), self._process
         assert process is not None
@@ -585,16 +594,17 @@ class MatchedMessage:
         return self._plain
 
     def __bool__(self) -> bool:
-        return self._plain is not None or self is MESSAGE_NO_PROC
+        return self._plain is not None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, MatchedMessage) and (
-            self is other or (self._plain is other._plain and bool(self) == bool(other))
-        )
+        return isinstance(other, MatchedMessage) and self._plain is other._plain
 
     def __hash__(self) -> int:
         return hash(id(self._plain))
 
 
 MESSAGE_NULL = MatchedMessage()
+_NO_PROC = object()
+"""In the place of the message that PROC_NULL has sent."""
 MESSAGE_NO_PROC = MatchedMessage()
+MESSAGE_NO_PROC._plain = _NO_PROC

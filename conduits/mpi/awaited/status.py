@@ -14,8 +14,13 @@ from conduits.mpi.errors import ErrorClass
 UNDEFINED = -32766
 
 
-def check_status(status: Any, call: str) -> None:
+def check_status(status: Any, call: str, name: str = "status") -> None:
     """Refuse what a program gives as `status` to a call, where it is no `Status`.
+
+    Args:
+        status: as given; None: none is wanted.
+        call: in words.
+        name: the argument.
 
     Raises:
         BadRequest: it is none.
@@ -23,10 +28,36 @@ def check_status(status: Any, call: str) -> None:
     if status is None or isinstance(status, Status):
         return
     if of_mpi4py(status):
-        raise BadRequest(f"{call}: status is of mpi4py itself; write `from conduits.mpi import MPI` at the top")
+        raise BadRequest(f"{call}: {name} is of mpi4py itself; write `from conduits.mpi import MPI` at the top")
     if status is Status:
-        raise BadRequest(f"{call}: status=MPI.Status is the class; give an object of it, status=MPI.Status()")
-    raise BadRequest(f"{call}: status={plain(status)} {is_a(status)}; give an object, status=MPI.Status()")
+        raise BadRequest(f"{call}: {name}=MPI.Status is the class; give an object of it, {name}=MPI.Status()")
+    raise BadRequest(f"{call}: {name}={plain(status)} {is_a(status)}; give an object, {name}=MPI.Status()")
+
+
+def check_statuses(statuses: Any, requests: int, call: str) -> None:
+    """Refuse what a program gives as `statuses` to a call of several requests, where it cannot be filled.
+
+    Args:
+        statuses: as given.
+        requests: how many requests there are.
+        call: in words.
+
+    Raises:
+        BadRequest: it is neither None nor a list, or a tuple that is long enough, of `Status`.
+    """
+    if statuses is None:
+        return
+    if not isinstance(statuses, list | tuple):
+        raise BadRequest(f"{call}: statuses={plain(statuses)} {is_a(statuses)}; give a list, which may be empty")
+    for place, status in enumerate(statuses):
+        if status is None:
+            raise BadRequest(f"{call}: statuses[{place}] is None; give MPI.Status(), or an empty list")
+        check_status(status, call, f"statuses[{place}]")
+    if isinstance(statuses, tuple) and len(statuses) < requests:
+        raise BadRequest(
+            f"{call}: statuses is a tuple of {len(statuses)}, and there are {requests} requests; give a list, "
+            "which gets what it has too few of"
+        )
 
 
 class Status:

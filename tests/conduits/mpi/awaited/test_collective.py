@@ -664,9 +664,9 @@ def test_a_call_that_has_begun_goes_on_when_its_operator_is_freed():
         await request.Wait()
         with pytest.raises(MPI.Exception, match=r"^Comm\.Allreduce: op=MPI_OP_CREATED is no operator, or was freed$"):
             await comm.Allreduce(np.zeros(3), total, op)
-        return total.tolist(), bool(op)
+        return total.tolist(), bool(op), op == MPI.OP_NULL, {op} == {MPI.OP_NULL}, MPI.Op.Create(add) == MPI.OP_NULL
 
-    assert MPI.run(main, library="scampi", ranks=4).values == [([10.0] * 3, False)] * 4
+    assert MPI.run(main, library="scampi", ranks=4).values == [([10.0] * 3, False, True, True, False)] * 4
 
 
 def test_an_operator_that_fails_ends_the_call():

@@ -29,3 +29,12 @@ def test_a_range_whose_stride_leads_away_from_its_end_is_refused_as_by_mpi_libra
                 call([triple])
             assert error.value.Get_error_class() == MPI.ERR_ARG
     assert world.Range_incl([(3, 3, -2), (2, 2, 9)]).members == (3, 2)
+
+
+def test_the_constant_of_the_empty_group_stays_when_it_is_freed():
+    MPI.GROUP_EMPTY.Free()
+    assert MPI.GROUP_EMPTY
+    assert MPI.GROUP_EMPTY.Get_size() == 0
+    other = MPI.Group.of(())
+    other.Free()
+    assert other == MPI.GROUP_NULL != MPI.GROUP_EMPTY

@@ -214,6 +214,72 @@ def test_waitall_says_which_has_failed(library):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("call", ["Waitall", "Testall", "Waitsome", "Testsome"])
+@pytest.mark.parametrize("given", [0, 1, 2, 4])
+def test_the_objects_of_statuses_are_filled_and_a_list_gets_what_it_has_too_few_of(library, call, given):
+    async def main(comm):
+        statuses = [MPI.Status() for _ in range(given)]
+        own = list(statuses)
+        requests = [await comm.Irecv(bytearray(3), 0, tag) for tag in range(2)]
+        for tag in range(2):
+            await comm.Send(bytes(tag + 2), 0, tag)
+        while not await getattr(MPI.Request, call)(requests, statuses):
+            pass
+        assert all(one is other for one, other in zip(own, statuses, strict=False))
+        return [(status.source, status.tag, status.count) for status in statuses]
+
+    filled = MPI.run(main, ranks=1, library=library).values[0]
+    assert filled == [(0, 0, 2), (0, 1, 3)] + [(MPI.ANY_SOURCE, MPI.ANY_TAG, 0)] * (given - 2)
+
+
+def test_a_test_that_fails_and_a_wait_for_nothing_leave_statuses_as_they_are(library):
+    async def main(comm):
+        status, request = MPI.Status(), await comm.Irecv(bytearray(1), 0, 5)
+        status.tag = 9
+        found = [await MPI.Request.Testall([request], [status]), await MPI.Request.Testsome([request], [status])]
+        await comm.Send(b"1", 0, 5)
+        await request.Wait()
+        return [*found, await MPI.Request.Waitsome([request], [status]), status.tag]
+
+    assert MPI.run(main, ranks=1, library=library).values[0] == [False, [], None, 9]
+
+
+def test_a_status_in_two_lists_and_in_a_tuple_is_filled(library):
+    async def main(comm):
+        statuses = [MPI.Status() for _ in range(2)]
+        requests = [await comm.Irecv(bytearray(1), 0, tag) for tag in range(2)]
+        for tag in range(2):
+            await comm.Send(b"1", 0, tag)
+        await MPI.Request.Waitall([*requests, MPI.REQUEST_NULL], (*statuses, MPI.Status()))
+        return [status.tag for status in statuses]
+
+    assert MPI.run(main, ranks=1, library=library).values[0] == [0, 1]
+
+
+@pytest.mark.parametrize("call", ["Waitall", "Testall", "Waitsome", "Testsome"])
+@pytest.mark.parametrize(
+    ("statuses", "message"),
+    [
+        (lambda: MPI.Status(), r"statuses=.*; give a list, which may be empty"),
+        (lambda: "statuses", r"statuses='statuses' .*; give a list"),
+        (lambda: [MPI.Status(), None], r"statuses\[1\] is None; give MPI.Status\(\), or an empty list"),
+        (lambda: [MPI.Status], r"statuses\[0\]=MPI.Status is the class"),
+        (lambda: [3], r"statuses\[0\]=3 "),
+        (lambda: (MPI.Status(),), "statuses is a tuple of 1, and there are 2 requests; give a list"),
+    ],
+)
+def test_statuses_that_cannot_be_filled_are_refused_before_anything_is_over(call, statuses, message):
+    async def main(comm):
+        requests = [MPI.REQUEST_NULL, await comm.Irecv(bytearray(1), 0)]
+        await comm.Send(b"1", 0)
+        with pytest.raises(conduit.BadRequest, match=f"Request.{call}: {message}"):
+            await getattr(MPI.Request, call)(requests, statuses())
+        assert requests[1]
+        await requests[1].Wait()
+
+    MPI.run(main, ranks=1)
+
+
 # -- send modes ----------------------------------------------------------------------------------------
 
 
@@ -410,6 +476,26 @@ def test_nobody_gets_and_gives_nothing(library):
         return bytes(got), status.source, status.tag, status.Get_count()
 
     assert two(main, library).values[0] == (b"y", MPI.PROC_NULL, MPI.ANY_TAG, 0)
+
+
+def test_the_message_of_nobody_is_received_once_and_its_constant_stays(library):
+    async def main(comm):
+        for way in ("Recv", "Irecv"):
+            message = await comm.Mprobe(MPI.PROC_NULL)
+            assert message == MPI.MESSAGE_NO_PROC != MPI.MESSAGE_NULL
+            begun = await getattr(message, way)(bytearray(3))
+            if begun is not None:
+                await begun.Wait()
+            assert message == MPI.MESSAGE_NULL
+            assert not message
+            with pytest.raises(MPI.Exception, match="this message is null") as caught:
+                await getattr(message, way)(bytearray(3))
+            assert caught.value.Get_error_class() == MPI.ERR_REQUEST
+        for _ in range(2):
+            await MPI.MESSAGE_NO_PROC.Recv(bytearray(3))
+        return bool(MPI.MESSAGE_NO_PROC), await comm.Improbe(MPI.PROC_NULL) == MPI.MESSAGE_NO_PROC
+
+    assert MPI.run(main, ranks=1, library=library).values == [(True, True)]
 
 
 def test_the_message_of_nobody_is_received_from_nobody(library):
