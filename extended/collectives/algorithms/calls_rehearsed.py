@@ -172,9 +172,7 @@ def fastest(
         nbytes: of one rank's contribution.
         operator: of the reduction.
     """
-    rounded = 1 << (nbytes - 1).bit_length() if nbytes else 0
-    limited = min(rounded, model.eager_bytes) if nbytes <= model.eager_bytes else rounded
-    return _fastest(call, algorithms, model, topology, limited, operator.elementwise)
+    return _fastest(call, algorithms, model, topology, model.rounded(nbytes), operator.elementwise)
 
 
 @lru_cache(maxsize=1024)
@@ -182,17 +180,16 @@ def _fastest(
     call: str, algorithms: tuple[Algorithm, ...], model: Model, topology: Topology, nbytes: int, elementwise: bool
 ) -> str:
     operator = cast("Any", _NoOperator(elementwise=elementwise))
-    times = {}
-    for algorithm in algorithms:
-        if algorithm.refusal(topology, nbytes, operator, model.eager_bytes):
-            continue
 
-        def took(size: int, algorithm: Algorithm = algorithm) -> float:
-            return _Stage(call, algorithm, model, topology, size, operator).took()
+    def took(algorithm: Algorithm, size: int) -> float:
+        return _Stage(call, algorithm, model, topology, size, operator).took()
 
-        rehearsed = min(nbytes, REHEARSED_BYTES)
-        times[algorithm.name] = took(rehearsed)
-        if nbytes > rehearsed:
-            pace = (times[algorithm.name] - took(rehearsed // 2)) / (rehearsed - rehearsed // 2)
-            times[algorithm.name] += pace * (nbytes - rehearsed)
-    return min(times, key=lambda name: times[name])
+    def takes(algorithm: Algorithm) -> float:
+        rehearsed, half = REHEARSED_BYTES, REHEARSED_BYTES // 2
+        if nbytes <= rehearsed:
+            return took(algorithm, nbytes)
+        whole = took(algorithm, rehearsed)
+        return whole + (whole - took(algorithm, half)) / (rehearsed - half) * (nbytes - rehearsed)
+
+    allowed = [each for each in algorithms if not each.refusal(topology, nbytes, operator, model.eager_bytes)]
+    return min(allowed, key=takes).name

@@ -36,8 +36,7 @@ def best(call: str, model: Model, topology: Topology, nbytes: int) -> str | None
         topology: of the team.
         nbytes: of one rank's contribution or share.
     """
-    rounded = 1 << (nbytes - 1).bit_length() if nbytes else 0
-    return _best(call, model, topology, min(rounded, model.eager_bytes) if nbytes <= model.eager_bytes else rounded)
+    return _best(call, model, topology, model.rounded(nbytes))
 
 
 @lru_cache(maxsize=1024)

@@ -89,6 +89,11 @@ class Model:
             return self.on_host_large if on_host else self.off_host_large
         return self.on_host if on_host else self.off_host
 
+    def rounded(self, nbytes: int) -> int:
+        """Return the power of two that stands for so many bytes, or the most that is sent at once where these are."""
+        rounded = 1 << (nbytes - 1).bit_length() if nbytes else 0
+        return min(rounded, self.eager_bytes) if nbytes <= self.eager_bytes else rounded
+
     def asked(self, *, on_host: bool) -> float:
         """Return what asking for large data takes."""
         return (self.on_host if on_host else self.off_host).start

@@ -414,7 +414,7 @@ class StartDevice(Device):
         packet, was_full = self._smp.take(self._local)
         engine.cpu.free += -(-len(packet) // 64) * self._config.line_ps
         if was_full:
-            engine.kernel.call(max(engine.cpu.free, engine.kernel.now), self._smp.tell)
+            engine.kernel.call(engine.cpu.now(), self._smp.tell)
         self._take(packet)
 
     # -- control messages ----------------------------------------------------------------------------
