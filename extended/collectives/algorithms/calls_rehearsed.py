@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from extended.collectives.algorithms.algorithm import PIECE
+from extended.collectives.algorithms.model import rounded
 from extended.collectives.algorithms.rehearsal import GREETING, Rehearsal, Rehearsed
 from extended.collectives.algorithms.small import REPEATED
 from extended.collectives.call import CollectiveCall, PostedReceive, Work
@@ -172,7 +173,7 @@ def fastest(
         nbytes: of one rank's contribution.
         operator: of the reduction.
     """
-    return _fastest(call, algorithms, model, topology, model.rounded(nbytes), operator.elementwise)
+    return _fastest(call, algorithms, model, topology, rounded(nbytes, model.eager_bytes), operator.elementwise)
 
 
 @lru_cache(maxsize=1024)

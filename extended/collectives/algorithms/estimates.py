@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from extended.collectives import trees
+from extended.collectives.algorithms.model import rounded
 from extended.collectives.algorithms.small import EXCHANGED, SHAPES, SMALL
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def best(call: str, model: Model, topology: Topology, nbytes: int) -> str | None
         topology: of the team.
         nbytes: of one rank's contribution or share.
     """
-    return _best(call, model, topology, model.rounded(nbytes))
+    return _best(call, model, topology, rounded(nbytes, model.eager_bytes))
 
 
 @lru_cache(maxsize=1024)

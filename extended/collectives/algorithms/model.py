@@ -89,11 +89,6 @@ class Model:
             return self.on_host_large if on_host else self.off_host_large
         return self.on_host if on_host else self.off_host
 
-    def rounded(self, nbytes: int) -> int:
-        """Return the power of two that stands for so many bytes, or the most that is sent at once where these are."""
-        rounded = 1 << (nbytes - 1).bit_length() if nbytes else 0
-        return min(rounded, self.eager_bytes) if nbytes <= self.eager_bytes else rounded
-
     def asked(self, *, on_host: bool) -> float:
         """Return what asking for large data takes."""
         return (self.on_host if on_host else self.off_host).start
@@ -102,6 +97,12 @@ class Model:
         """Return the time from sending data until it has been received, with that many ranks on the way out."""
         count = way.messages(nbytes)
         return way.start + (count - 1) * max(way.send, way.receive) + sharing * nbytes * way.byte
+
+
+def rounded(nbytes: int, eager_bytes: int) -> int:
+    """Return the power of two that stands for so many bytes, `eager_bytes` at most where these are sent at once."""
+    power = 1 << (nbytes - 1).bit_length() if nbytes else 0
+    return min(power, eager_bytes) if nbytes <= eager_bytes else power
 
 
 def model_of(ep: Endpoint, medium_bytes: int, eager_bytes: int, staging: Staging) -> Model | None:
