@@ -10,7 +10,7 @@ import pytest
 
 from conduit.launch.launchers import StartedTogether
 from conduit.launch.processes import coming, marks
-from conduit.launch.processes.starting import _in_shared_memory
+from conduit.launch.processes.started import in_shared_memory
 
 from .conftest import MPI, PATIENCE_S, processes_in
 
@@ -84,7 +84,7 @@ def waits(shell, how):
 
 def end(shell, process):
     """End processes that wait for ever, with what MPI cannot remove then."""
-    files = set().union(*map(_in_shared_memory, processes_in(str(shell.folder))))
+    files = set().union(*map(in_shared_memory, processes_in(str(shell.folder))))
     process.terminate()
     shell.end(process)
     for file in files:

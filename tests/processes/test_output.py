@@ -18,6 +18,7 @@ import pytest
 from conduit.launch.errors.complaints import complain
 from conduit.launch.printing import output
 from conduit.launch.processes import starting
+from conduit.launch.processes.reader import OutputReader
 from tests.python_path import python_path
 
 from .conftest import MPI, PATIENCE_S
@@ -331,7 +332,7 @@ def test_what_is_framed_is_put_together_however_it_is_cut(cut):
     )
     framed, plain = [], []
 
-    class Fed(starting._Reader):
+    class Fed(OutputReader):
         def __init__(self):
             self._frame = lambda reader, rank, kind, data: framed.append((rank, kind, data))
             self._plain = lambda reader, data: plain.append(data)

@@ -39,9 +39,9 @@ class Lame:
 sys.meta_path.insert(0, Lame())
 
 if "PMI_RANK" not in os.environ:  # in the command itself
-    from conduit.launch.processes import starting
+    from conduit.launch.processes import started, starting
 
-    starting.GRACE_S = 1.0  # of its 3: how long it lets the launcher end the others
+    started.GRACE_S = starting.GRACE_S = 1.0  # of its 3: how long it lets the launcher end the others
 """
 
 IDLE = "async def main(ep):\n    await ep.attach()\n"
