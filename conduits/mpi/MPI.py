@@ -17,6 +17,8 @@ from conduits.mpi.awaited.comm import attach_buffer as Attach_buffer
 from conduits.mpi.awaited.comm import detach_buffer as Detach_buffer
 from conduits.mpi.awaited.datatypes import BYTE, DATATYPE_NULL, Datatype
 from conduits.mpi.awaited.group import CONGRUENT, GROUP_EMPTY, GROUP_NULL, IDENT, SIMILAR, UNEQUAL, Group
+from conduits.mpi.awaited.matched_message import MESSAGE_NO_PROC, MESSAGE_NULL
+from conduits.mpi.awaited.matched_message import MatchedMessage as Message
 from conduits.mpi.awaited.operators import (
     BAND,
     BOR,
@@ -37,8 +39,7 @@ from conduits.mpi.awaited.operators import (
 from conduits.mpi.awaited.operators import (
     ReductionOp as Op,
 )
-from conduits.mpi.awaited.request import MESSAGE_NO_PROC, MESSAGE_NULL, REQUEST_NULL, Prequest, Request
-from conduits.mpi.awaited.request import MatchedMessage as Message
+from conduits.mpi.awaited.request import REQUEST_NULL, Prequest, Request
 from conduits.mpi.awaited.status import UNDEFINED, Status
 from conduits.mpi.engine.buffered import OVERHEAD as BSEND_OVERHEAD
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL, TAG_UB

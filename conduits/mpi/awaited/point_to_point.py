@@ -9,7 +9,8 @@ from typing import Any, Literal
 from conduit import ConduitError, call_guard, checked_call, refuse_call
 from conduits.mpi.awaited.base import CommBase
 from conduits.mpi.awaited.buffers import NO_BYTES, bytes_of, disjoint, is_one
-from conduits.mpi.awaited.request import MESSAGE_NO_PROC, MatchedMessage, Prequest, Request
+from conduits.mpi.awaited.matched_message import MESSAGE_NO_PROC, MatchedMessage
+from conduits.mpi.awaited.request import Prequest, Request
 from conduits.mpi.awaited.status import Status, check_status
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL, TAG_UB
 from conduits.mpi.errors import ErrorClass, MpiError
