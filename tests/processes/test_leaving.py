@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from conduit.launch.printing import output
-from conduit.launch.processes import exit_ways, starting
+from conduit.launch.processes import exit_ways, started, starting
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="this system has no descriptors of processes")
 
@@ -101,7 +101,7 @@ def test_several_that_leave_so_are_named(capfd, ways_are_told):
 
 @pytest.mark.parametrize("status", [0, 9])
 def test_who_has_left_is_not_known_where_the_system_does_not_tell(capfd, monkeypatch, status):
-    monkeypatch.setattr(starting, "status", lambda descriptor: None)
+    monkeypatch.setattr(started, "status", lambda descriptor: None)
     assert told(capfd, ["waits", 0, "waits"], status) == f"the process of {ALL} has ended {UNKNOWN}\n"
 
 

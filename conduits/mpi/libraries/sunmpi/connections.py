@@ -353,7 +353,7 @@ class Inward:
         keep: whether to keep what was written last into each line of acknowledgements.
 
     Attributes:
-        peer, memory: as given.
+        peer, memory, layout: as given.
         head: number of the first postbox that was not taken.
         landed: how many lines have landed; as many as `head`: there is nothing to take.
         last: where in the area the last of them have landed, and what.
@@ -365,7 +365,7 @@ class Inward:
     """
 
     __slots__ = (
-        "_base", "_keep", "_layout", "_size", "head", "landed", "last", "memory", "peer", "remote", "store", "taken",
+        "_base", "_keep", "_size", "head", "landed", "last", "layout", "memory", "peer", "remote", "store", "taken",
         "told", "written",
     )  # fmt: skip
 
@@ -378,7 +378,7 @@ class Inward:
         self.store: LineStore | None = None
         self.written: dict[int, bytes] = {}
         self._base = base
-        self._layout = layout
+        self.layout = layout
         self._size = layout.postboxes
         self._keep = keep
 
@@ -412,7 +412,7 @@ class Inward:
         """Return with what a message begins whose entry this is."""
         size = min(header.nbytes, BEGIN)
         if header.kind == wire.EAGER:
-            return self.memory.read(self._layout.block_at(wire.blocks_of(header, rest)[0]), size)
+            return self.memory.read(self.layout.block_at(wire.blocks_of(header, rest)[0]), size)
         return rest[:size] if header.kind == INLINE else b""
 
     def acknowledge_single(self, number: int) -> tuple[int, bytes]:

@@ -15,18 +15,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import attrs
 
 from conduit.sim import Store
 from conduit.sim.memory import Buffer
 from conduit.simnet.chain import Steps, sleep_until
-from conduits.mpi.engine.device import LAST, MORE, NOTHING, Device, IncomingMessage, Matching, UntakenMessage
+from conduits.mpi.engine.device import LAST, MORE, NOTHING, Device, Matching, UntakenMessage
 from conduits.mpi.engine.transfer import Mode, Receive, Send
-from conduits.mpi.libraries.memory import SMALL, HostMemory
+from conduits.mpi.libraries.memory import HostMemory
 from conduits.mpi.libraries.sunmpi import wire
 from conduits.mpi.libraries.sunmpi.connections import DeviceConfig, Inward, Outward, PiecewiseSend, PostboxArea
+from conduits.mpi.libraries.sunmpi.incoming import Piece, SunmpiMessage
 from conduits.mpi.libraries.sunmpi.looks import misses
 from conduits.mpi.libraries.sunmpi.node import SunmpiNode
 from conduits.mpi.libraries.sunmpi.pool import BufferPool
@@ -76,12 +76,15 @@ class SunmpiDevice(Device):
         memory: what copies on the rank's host pass through.
         node: how messages to ranks of its host travel.
         process: the rank's use of the NIs.
+
+    Attributes:
+        memory: as given.
     """
 
     __slots__ = (
         "_areas", "_arrived", "_at_once", "_build_ps", "_coming", "_config", "_controller", "_costs", "_counts", "_cpu",
-        "_directed", "_host", "_inward", "_kernel", "_layout", "_may_fail", "_memory", "_misses", "_movable", "_node",
-        "_on_host", "_outward", "_repair", "_sends", "_short", "_single", "_take_ps", "_turn", "_worker",
+        "_directed", "_host", "_inward", "_kernel", "_layout", "_may_fail", "_misses", "_movable", "_node", "_on_host",
+        "_outward", "_repair", "_sends", "_short", "_single", "_take_ps", "_turn", "_worker", "memory",
     )  # fmt: skip
 
     def __init__(
@@ -95,7 +98,7 @@ class SunmpiDevice(Device):
         self._build_ps, self._take_ps, self._directed = costs.build_ps, costs.take_ps, costs.directed
         self._config = config
         self._costs = costs
-        self._memory = memory
+        self.memory = memory
         self._node = node
         self._on_host = node.ready
         self.exchange = node.exchange
@@ -109,7 +112,7 @@ class SunmpiDevice(Device):
         self._arrived: dict[Inward, None] = {}  # where there may be something to take
         self._movable: dict[Outward, None] = {}  # where there may be something to send
         self._sends: dict[int, Send] = {}  # that an answer will name
-        self._coming: dict[tuple[int, int], _Message] = {}  # of which not all is here
+        self._coming: dict[tuple[int, int], SunmpiMessage] = {}  # of which not all is here
         self._turn = False  # whether the host's own messages are next
         self._short = 0  # messages that went in postboxes alone
         self._counts = {"eager": 0, "rendezvous": 0, "pieces": 0, "areas": 0}
@@ -156,7 +159,7 @@ class SunmpiDevice(Device):
             self._cpu.free += self._build_ps
             self._short += 1
             offset, line = way.place_single(send.mode, send.context, send.source, send.tag, send.number, data)
-            worker.store(store, offset, line, self.engine.sent, send)  # as `_begin`, without steps
+            worker.store(store, offset, line, self.engine.sent, send)  # as `_begin_short`, without the header
         elif way.waiting or not self._has_room(way, self._postboxes_of(send)):
             way.waiting.append(send)
         else:
@@ -319,7 +322,7 @@ class SunmpiDevice(Device):
         return wire.count(nbytes) if nbytes <= self._layout.short else self._layout.piece_postboxes
 
     def _has_room(self, way: Outward, postboxes: int) -> bool:
-        """Return whether `count` postboxes are free by now."""
+        """Return whether so many postboxes are free by now."""
         if way.room < postboxes:
             self._reclaim(way)
         return way.room >= postboxes
@@ -420,7 +423,7 @@ class SunmpiDevice(Device):
         if header.kind == wire.INLINE or (header.kind == wire.EAGER and header.nbytes <= self._layout.piece):
             self.engine.sent(send)
 
-    def _answer(self, peer: int, header: PostboxHeader) -> None:
+    def answer(self, peer: int, header: PostboxHeader) -> None:
         """Send an entry that is no message, once there is room."""
         way = self._way(peer)
         if way.waiting or not self._has_room(way, 1):
@@ -428,6 +431,10 @@ class SunmpiDevice(Device):
         else:
             way.room -= 1
             self.engine.worker.do(self._send_answer(way, header))
+
+    def tell_matched(self, peer: int, sent: int) -> None:
+        """Tell the sender of a synchronous message that its receive was found."""
+        self.answer(peer, wire.about(wire.MATCHED, sent))
 
     def _send_answer(self, way: Outward, header: PostboxHeader) -> Steps:
         if way.acks is None:
@@ -529,18 +536,18 @@ class SunmpiDevice(Device):
             receive.data[:size] = data[:size]
             if mode == _SYNCHRONOUS:
                 self._copied_short(connection, receive, first, False)
-                self._tell_matched(connection.peer, sent)
+                self.tell_matched(connection.peer, sent)
                 return False
             return self._copied_short(connection, receive, first, True)
-        message = _Message(
+        message = SunmpiMessage(
             self, connection, PostboxHeader(INLINE, mode, 0, context, source, tag, nbytes, sent, 0), data
         )
-        message.pieces.append(_Piece(first, 1, (), nbytes))
+        message.pieces.append(Piece(first, 1, (), nbytes))
         message.left = 0
         if receive is None:
             self.engine.keep(message)
         else:
-            self.deliver(message, receive)
+            message.deliver(receive)
         return False
 
     def _copied_short(self, connection: Inward, receive: Receive, first: int, last: bool) -> bool:
@@ -576,14 +583,13 @@ class SunmpiDevice(Device):
             self._take_message(connection, header, rest, first, count)
         elif header.kind == wire.DATA:
             message = self._coming[connection.peer, header.send]
-            piece = _Piece(first, count, wire.blocks_of(header, rest), header.nbytes)
-            self._count(message, piece)
-            if message.receive is None:
-                self.keep(message, piece)
-            else:
-                self.engine.worker.do(self.copy_out(message, piece))
+            piece = Piece(first, count, wire.blocks_of(header, rest), header.nbytes)
+            message.left -= piece.nbytes
+            if not message.left:
+                del self._coming[connection.peer, header.send]
+            message.come(piece)
         else:
-            self.engine.worker.do(self._acknowledge(connection, first, count))
+            self.engine.worker.do(self.acknowledge(connection, first, count))
             send = self._sends.pop(header.send)
             if header.kind == wire.ACK:
                 if header.nbytes:
@@ -595,25 +601,19 @@ class SunmpiDevice(Device):
             self.engine.matched(send)
 
     def _take_message(self, connection: Inward, header: PostboxHeader, rest: bytes, first: int, count: int) -> None:
-        message = _Message(self, connection, header, rest)
+        message = SunmpiMessage(self, connection, header, rest)
         if header.kind == wire.REQUEST:
-            self.engine.worker.do(self._acknowledge(connection, first, count))
+            self.engine.worker.do(self.acknowledge(connection, first, count))
         else:
             blocks: tuple[int, ...] = ()
             size = header.nbytes
             if header.kind == wire.EAGER:
                 blocks, size = wire.blocks_of(header, rest), min(self._layout.piece, size)
-            message.pieces.append(_Piece(first, count, blocks, size))
+            message.pieces.append(Piece(first, count, blocks, size))
             message.left -= size
             if message.left:
-                self._coming[connection.peer, header.send] = message
+                self.expect(message)
         self.engine.arrive(message)
-
-    def _count(self, message: _Message, piece: _Piece) -> None:
-        """Take note that a piece has come, perhaps the last."""
-        message.left -= piece.nbytes
-        if not message.left:
-            self._coming.pop((message.connection.peer, message.send), None)
 
     def _look(self, connection: Inward) -> None:
         """Take the CPU for the looks at other queues before the one at this."""
@@ -622,7 +622,11 @@ class SunmpiDevice(Device):
         others = [each is connection for each in self._inward.values() if each.peer not in named]
         engine.cpu.free += misses(waited, others, engine.cpu.free // self.miss_ps) * self.miss_ps
 
-    def _acknowledge(self, connection: Inward, first: int, count: int, state: int = wire.FREED) -> Steps:
+    def expect(self, message: SunmpiMessage) -> None:
+        """Take note that more of a message is to come."""
+        self._coming[message.origin, message.send] = message
+
+    def acknowledge(self, connection: Inward, first: int, count: int, state: int = wire.FREED) -> Steps:
         """Acknowledge postboxes."""
         yield from self.store_back(connection, connection.acknowledge(first, count, state))
 
@@ -633,154 +637,3 @@ class SunmpiDevice(Device):
         assert connection.remote is not None
         for offset, lines in stores:
             yield store(connection.remote, offset, lines)
-
-    # -- for messages that have come -----------------------------------------------------------------
-
-    def deliver(self, message: _Message, receive: Receive) -> None:
-        """Bring what has come of a message to its place; or let its sender send it."""
-        message.receive = receive
-        pieces, message.pieces = message.pieces, []
-        if message.kind == wire.REQUEST:
-            if receive.room:
-                message.left = receive.room
-                self._coming[message.connection.peer, message.send] = message
-            else:
-                self.engine.received(receive)
-            self._answer(message.connection.peer, wire.about(wire.ACK, message.send, receive.room, receive.number))
-            return
-        room = receive.room
-        if not room:
-            self.engine.received(receive)
-        worker = self.engine.worker
-        for piece in pieces:
-            if message.kind == wire.INLINE and 0 < room <= SMALL and worker.idle and not piece.kept:
-                self._copy_short(message, receive, piece)
-            else:
-                worker.do(self.copy_out(message, piece))
-        if message.mode == _SYNCHRONOUS:
-            self._tell_matched(message.connection.peer, message.send)
-
-    def _tell_matched(self, peer: int, sent: int) -> None:
-        """Tell the sender of a synchronous message that its receive was found."""
-        self._answer(peer, wire.about(wire.MATCHED, sent))
-
-    def keep(self, message: _Message, piece: _Piece) -> None:
-        """Leave a piece in its blocks, or copy a short message out of its postboxes; acknowledge these.
-
-        Of an empty one nothing is left, and its postboxes must not be acknowledged again: they may have been used anew.
-        """
-        piece.kept = bool(piece.nbytes)
-        if not piece.kept:
-            message.pieces.remove(piece)
-        elif piece not in message.pieces:
-            message.pieces.append(piece)
-        self.engine.worker.do(self._keep(message, piece))
-
-    def _keep(self, message: _Message, piece: _Piece) -> Steps:
-        if piece.nbytes and not piece.blocks:
-            yield partial(self._memory.copy, piece.nbytes)
-        state = wire.KEPT if piece.kept else wire.FREED
-        yield from self._acknowledge(message.connection, piece.first, piece.count, state)
-
-    def copy_out(self, message: _Message, piece: _Piece) -> Steps:
-        """Copy what is wanted of a piece to its place; acknowledge it."""
-        receive, connection = message.receive, message.connection
-        assert receive is not None
-        start = receive.received
-        size = min(piece.nbytes, receive.room - start)
-        if size:
-            yield partial(self._memory.copy, size)
-            receive.data[start : start + size] = self._read(message, piece)[:size]
-            receive.received += size
-            if receive.received == receive.room:
-                self.engine.received(receive)
-        if not piece.kept:
-            yield from self._acknowledge(connection, piece.first, piece.count)
-        elif piece.blocks:
-            line = (self._layout.release_at(piece.blocks[0]), wire.line_of(piece.first + 1))
-            yield from self.store_back(connection, connection.remember([line]))
-        else:
-            connection.taken += piece.nbytes
-            if (connection.taken - connection.told) * 4 >= self._layout.short_pool:
-                connection.told = connection.taken
-                told = (self._layout.taken_at, wire.line_of(connection.told))
-                yield from self.store_back(connection, connection.remember([told]))
-
-    def _copy_short(self, message: _Message, receive: Receive, piece: _Piece) -> None:
-        """Copy a short message that has just come to its place; acknowledge it: `copy_out` without steps."""
-        engine, connection = self.engine, message.connection
-        size = receive.room
-        engine.cpu.charge(engine.host.copy_ticks(size))
-        receive.data[:size] = message.data[:size]
-        engine.received(receive)
-        stores = connection.acknowledge(piece.first, piece.count, wire.FREED)
-        if connection.store is not None and len(stores) == 1:
-            ((offset, lines),) = stores
-            engine.worker.store(connection.store, offset, lines)
-        else:
-            engine.worker.do(self.store_back(connection, stores))
-
-    def _read(self, message: _Message, piece: _Piece) -> bytes:
-        """Return the data of a piece."""
-        if not piece.blocks:
-            return message.data[: piece.nbytes]
-        memory, layout, left = message.connection.memory, self._layout, piece.nbytes
-        read = []
-        for block in piece.blocks:
-            size = min(left, layout.pool.size(block))
-            read.append(memory.read(layout.block_at(block), size))
-            left -= size
-        return b"".join(read)
-
-
-@attrs.define(eq=False)
-class _Piece:
-    """Data that have come with one entry.
-
-    Attributes:
-        first, count: its postboxes.
-        blocks: where the data are; none where they are in the postboxes.
-        nbytes: how many.
-        kept: whether the postboxes were acknowledged before the data were taken.
-    """
-
-    first: int
-    count: int
-    blocks: tuple[int, ...]
-    nbytes: int
-    kept: bool = False
-
-
-class _Message(IncomingMessage):
-    """A message of which the envelope was taken out of its postboxes.
-
-    Attributes:
-        connection: that it came by.
-        kind: as in `wire`.
-        send: number of the send, at its sender.
-        data: what came with the envelope: of a short one its data.
-        pieces: that have come and were not taken.
-        left: bytes that have not come.
-        receive: that it was matched with.
-    """
-
-    __slots__ = ("_device", "connection", "data", "kind", "left", "pieces", "receive", "send")
-
-    def __init__(self, device: SunmpiDevice, connection: Inward, header: PostboxHeader, rest: bytes) -> None:
-        self.origin = connection.peer
-        self.kind, self.mode, _, self.context, self.source, self.tag, self.nbytes, self.send, _ = header
-        self._device = device
-        self.connection = connection
-        self.data = rest
-        self.pieces: list[_Piece] = []
-        self.left = self.nbytes
-        self.receive: Any = None
-
-    def keep(self) -> None:
-        """Leave the data where they may stay."""
-        for piece in list(self.pieces):
-            self._device.keep(self, piece)
-
-    def deliver(self, receive: Receive) -> None:
-        """Copy the data to their place, or let the sender send them."""
-        self._device.deliver(self, receive)
