@@ -21,6 +21,7 @@ from extended.upc.buffer import Pending
 from extended.upc.errors import NotAwaited, WrongIndex
 from extended.upc.memory import ArrayMemory
 from extended.upc.misfit import misfit, out_of_range
+from extended.upc.of_others import OF_ARRAYS
 from extended.upc.picture import picture
 from extended.upc.reads import ARITHMETIC, Read, refuse
 
@@ -52,56 +53,7 @@ class SharedArray:
         made: the call that gave it and where, as "t.all_alloc(shape=(4,), dtype=float64, block=None) at heat.py:4".
     """
 
-    _instead: ClassVar = {
-        name: f"write `a.local.{name}` for this thread's elements, `(await a[:]).{name}` for all"
-        for name in dir(np.ndarray)
-        if not name.startswith("_")
-    } | {
-        **{
-            name: f"read it, change it, store it, on one thread: `copy = await a[:]; copy.{name}(...); a[:] = copy`"
-            for name in ("partition", "setfield")
-        },
-        "byteswap": "read it, change it, store it, on one thread: `a[:] = (await a[:]).byteswap()`",
-        "resize": "a shared array keeps its size: write `b = await t.all_alloc(shape, dtype=a.dtype)` for another one",
-        **{
-            f"local_{name}": f"write `a.local.{name}`, of this thread's elements"
-            for name in ("size", "shape", "nbytes", "data", "array")
-        },
-        "sort": "read it, change it, store it, on one thread: `copy = await a[:]; copy.sort(); a[:] = copy`",
-        "fill": "write `a[:] = value` on one thread, or `a.local.fill(value)` on each",
-        **dict.fromkeys(("put", "set", "itemset", "write_at"), "write `a[i] = value`"),
-        **dict.fromkeys(("get", "get_value", "read_at"), "write `await a[i]`"),
-        **dict.fromkeys(
-            ("add", "iadd", "atomic_add", "add_to"),
-            "write `await a.add_at(i, value)`, or `await a.fetch_add(i, value)` for the value before",
-        ),
-        **dict.fromkeys(
-            ("inc", "increment", "atomic_inc", "fetch_inc", "fetch_and_inc", "finc"),
-            "write `await a.fetch_add(i, 1)`, which gives the value before",
-        ),
-        **dict.fromkeys(("fadd", "fetch_and_add", "atomic_fetch_add"), "write `await a.fetch_add(i, value)`"),
-        **dict.fromkeys(("cast", "local_view"), "write `a.local`: this thread's elements, an array of numpy"),
-        **dict.fromkeys(
-            ("indices", "index", "local_indices", "my_indices"),
-            "write `a.local_index` for the indices of this thread's elements, or `for i in a.forall():`",
-        ),
-        "async for": "write `for value in await a[:]`",
-        **dict.fromkeys(
-            ("swap", "max_at", "min_at", "fetch_max", "fetch_min"),
-            "write `await a.compare_swap(i, expected, new)`, again with what it gives until that is `expected`",
-        ),
-        **dict.fromkeys(
-            ("cas", "cswap", "compare_and_swap", "compare_exchange"), "write `await a.compare_swap(i, expected, new)`"
-        ),
-        **dict.fromkeys(("affinity", "owner"), "write `a.threadof(i)`"),
-        "[][]": "write `await a[i, j]`",
-        "gather_to None": "the thread that it is gathered to alone is given the array",
-        "local[]": "`a.local` has the elements of this thread alone; `await a[i]` and `a[i] = value` take an index of "
-        "all",
-        "local[,]": "`a.local` has the elements of this thread in one dimension; where they are whole rows, write "
-        "`a.local.reshape(-1, *a.shape[1:])`",
-        "await": "write `await a[:]` for all elements, `await a[i]` for some",
-    }
+    _instead: ClassVar = OF_ARRAYS
     _called: ClassVar = "a"
 
     def __init__(self, runtime: Runtime, description: Description, made: str) -> None:

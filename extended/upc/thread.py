@@ -9,13 +9,13 @@ import conduit
 from extended import BarrierMismatch, Extended
 from extended.dropped import refuse_dropped
 from extended.front_ends import barrier_id, integer, public
-from extended.of_others import OPERATIONS
 from extended.sealed import Sealed
 from extended.upc import arguments
 from extended.upc.allocation import UpcAllocation
 from extended.upc.array import SharedArray
 from extended.upc.collectives import UpcCollectives
 from extended.upc.locks import SharedLock
+from extended.upc.of_others import OF_THREADS
 from extended.upc.places import Bytes
 from extended.upc.reads import Read
 from extended.upc.runtime import Runtime
@@ -69,75 +69,7 @@ class Thread(Sealed, UpcAllocation, Bytes, UpcCollectives):
         extended: the extended layer.
     """
 
-    _instead: ClassVar = {
-        **dict.fromkeys(("rank", "my_rank", "my_thread", "mynode", "me", "id"), "write `t.MYTHREAD`"),
-        **dict.fromkeys(
-            ("size", "nthreads", "n_threads", "num_threads", "nprocs", "num_procs", "nranks", "num_ranks"),
-            "write `t.THREADS`",
-        ),
-        "rank_me": "write `t.MYTHREAD`",
-        "rank_n": "write `t.THREADS`",
-        **dict.fromkeys(
-            ("addrfield", "resetphase"), "there are no pointers-to-shared: an index of a shared array stands for one"
-        ),
-        "global_exit": "write `t.ep.exit(code)`",
-        "ticks_now": "write `t.ep.now`, in seconds",
-        **dict.fromkeys(("poll", "progress"), "write `await t.ep.poll()`"),
-        **dict.fromkeys(
-            ("init", "finalize"), "leave it out: the job begins before main and ends when all have returned"
-        ),
-        "COMM_WORLD": "a program has all threads: write `t.MYTHREAD`, `t.THREADS`, `await t.barrier()`",
-        **OPERATIONS,
-        **dict.fromkeys(
-            (f"UPC_{end}_{kind}SYNC" for end in ("IN", "OUT") for kind in ("ALL", "MY", "NO")),
-            "leave it out: collectives have UPC_IN_ALLSYNC | UPC_OUT_ALLSYNC",
-        ),
-        **dict.fromkeys(
-            ("atomic_relaxed", "atomic_strict", "all_atomicdomain_alloc", "atomic_domain"),
-            "write `await a.add_at(i, v)`, `await a.fetch_add(i, v)` or `await a.compare_swap(i, expected, new)`, of a "
-            "shared array `a`",
-        ),
-        "rput": "write `a[i] = value`, of a shared array `a`",
-        "rget": "write `await a[i]`, of a shared array `a`",
-        **dict.fromkeys(("dist_object", "new_array", "shared"), "write `a = await t.all_alloc(shape, dtype)`"),
-        **dict.fromkeys(("zeros", "empty"), "write `a = await t.all_alloc(shape, dtype)`: a new array is zero"),
-        **dict.fromkeys(
-            ("ones", "full"),
-            "write `a = await t.all_alloc(shape, dtype)`: a new array is zero; then `a.local[:] = value`, and `await "
-            "t.barrier()`",
-        ),
-        **dict.fromkeys(
-            ("rpc", "rpc_ff"), "write a handler, `await t.ep.attach(f)`, and `await t.ep.request_short(dest, f, *args)`"
-        ),
-        **dict.fromkeys(("allocate", "new_"), "write `a = await t.alloc(shape, dtype)`: elements on this thread alone"),
-        **dict.fromkeys(("deallocate", "delete_", "delete_array"), "write `await t.free(a)`, of a shared array `a`"),
-        "global_ptr": "there are no pointers-to-shared: a shared array and an index stand for one",
-        "local_team": "a program has all threads: those on this thread's host are `t.ep.ranks_on_host`",
-        "when_all": "write `await t.fence()`: what this thread has written is done then",
-        **dict.fromkeys(("rput_irregular", "rput_strided"), "write `a[indices] = values`, of a shared array `a`"),
-        **dict.fromkeys(("rget_irregular", "rget_strided"), "write `await a[indices]`, of a shared array `a`"),
-        "cast": "write `a.local`, of a shared array `a`: the elements on this thread",
-        "affinitysize": "write `a.local.nbytes`, of a shared array `a`: the bytes on this thread",
-        "localsizeof": "write `a.local.nbytes`, of a shared array `a`",
-        "blocksizeof": "write `a.block`, of a shared array `a`: in elements",
-        "elemsizeof": "write `a.dtype.itemsize`, of a shared array `a`",
-        **dict.fromkeys(
-            ("all_lock_alloc", "global_lock_alloc", "lock_alloc", "upc_lock"),
-            "locks are made by their names: write `async with t.lock(name):` around what it is held for",
-        ),
-        "barrier_notify": "write `await t.notify()`",
-        "barrier_wait": "write `await t.wait()`",
-        **{
-            call: f"for values of each thread write `await t.extended.{call}(...)`, for shared arrays `await "
-            f"t.all_{call}(...)`"
-            for call in ("broadcast", "gather", "scatter", "reduce")
-        },
-        "all_reduce()": "for a number of each thread write `await t.extended.all_reduce(value)`",
-        "lock_attempt": "write `await t.lock(name).try_acquire()`",
-        "lock_free": "locks are by their names, and none is freed",
-        "unlock": "write `await t.lock(name).release()`, or `async with t.lock(name):` around what it is held for",
-    }
-
+    _instead: ClassVar = OF_THREADS
     _called: ClassVar = "t"
     _values: ClassVar = frozenset({"MYTHREAD", "THREADS", "ep", "extended", "runtime"})
 
