@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,10 +22,11 @@ from conduit.launch.interrupts import AFTER_CTRL_C
 from conduit.launch.jobs.in_tasks import TaskJob, placed
 from conduit.launch.jobs.mains import JobMains
 from conduit.launch.jobs.messages import MessageRank
+from conduit.launch.jobs.never_ended import never_ended
 from conduit.launch.jobs.of_network import note_of_network
 from conduit.launch.life import Main
 from conduit.launch.observing import tell_end
-from conduit.launch.printing.phrases import named, time
+from conduit.launch.printing.phrases import time
 from conduit.launch.registry import Spec
 from conduit.launch.result import Result
 from conduit.sim import Kernel, kernel, run_tasks
@@ -33,8 +34,6 @@ from conduit.sim.collector import PatientCollector
 from conduit.sim.observed import listen
 from conduit.sim.trace import Listener, TracingKernel, nobody
 from conduit.sim.units import ps
-from conduit.simnet import SimulatedConduit
-from conduit.words import many
 
 
 class SimulatedJob:
@@ -69,12 +68,11 @@ class SimulatedJob:
         tickets: Iterator[int] | None = None,
         kernel: type[Kernel] = Kernel,
     ) -> None:
+        make: Callable[..., Kernel] = kernel
+        if listener is not None or (kernel is Kernel and sys.flags.dev_mode):
+            make = partial(TracingKernel, listener=nobody if listener is None else listener)
         inline = bool(getattr(spec.options, "inline", True))
-        if listener is None and (kernel is not Kernel or not sys.flags.dev_mode):
-            self.kernel = kernel(setup.seed, inline=inline, tickets=tickets)
-        else:
-            told = nobody if listener is None else listener
-            self.kernel = TracingKernel(setup.seed, inline=inline, tickets=tickets, listener=told)
+        self.kernel = make(setup.seed, inline=inline, tickets=tickets)
         self._observers = observers
         self._hooks = hooks_to(observers)
         if self._hooks is not None and self._hooks.carried is not None:
@@ -163,48 +161,12 @@ class SimulatedJob:
         blamed = None if isinstance(cause, str) else cause
         detail = cause if isinstance(cause, str) else reports.describe(cause)
         if kind == "deadlock":
-            detail = detail or self._unended()
+            detail = detail or never_ended(self._network, self._spec.cls.name, self._ranks)
         records = reports.gather(self._job.lives, blamed=blamed)
         if kind == "deadlock" and (raised := self._raised_at_last(look=False)) is not None:
             return raised
         report = reports.explain(kind, self.kernel.now, records, detail)
         return error(reports.brief(report), report)
-
-    def _unended(self) -> str:
-        """Return what the network has never ended or told: no program can do anything about it; "" for nothing."""
-        found: dict[tuple[str, str], list[int]] = {}
-        on_purpose: dict[int, str] = {}
-        for number, rank in enumerate(self._ranks):
-            method, missing = rank.unended()
-            if method:
-                found.setdefault((method, missing), []).append(number)
-            elif missing:
-                on_purpose[number] = missing
-        if on_purpose:  # what another rank's part of the network has not ended may be because of that
-            (_, text), *others = on_purpose.items()
-            return f"{text}; as much on {named([number for number, _ in others])}" if others else text
-        if not found:
-            return self._lost()
-        texts = [f"{method} on {named(ranks)} {missing}" for (method, missing), ranks in found.items()]
-        return f"{'; '.join(texts)}: a mistake of the network, not of the program"
-
-    def _lost(self) -> str:
-        """Return how many messages the network has lost; "" where that is none, or not certain."""
-        count = self._network.lost() if isinstance(self._network, SimulatedConduit) else 0
-        if not count or any(rank.untellable() for rank in self._ranks):
-            return ""
-        if count < 0:
-            were = "was" if count == -1 else "were"
-            return (
-                f"{many(-count, 'message')} more {were} handled than sent: a mistake of the network "
-                f"{self._spec.cls.name!r}, not of the program, as of one that takes a message twice; `python -X dev -m "
-                "conduit ...` names its line"
-            )
-        were, them = ("was", "it") if count == 1 else ("were", "them")
-        return (
-            f"{many(count, 'message')} {were} sent and never handled, and no transport tells of {them}: a mistake of "
-            f"the network {self._spec.cls.name!r}, not of the program"
-        )
 
     def _raised_at_last(self, *, look: bool = True) -> BaseException | None:
         """Look at what ranks wait for once more, before the verdict (D4); return what a predicate raises then (P3).
