@@ -295,6 +295,50 @@ def test_bytes_from_a_place_on(case: Case) -> None:
     play(case, main)
 
 
+@pytest.mark.rule("U23", "U7")
+@pytest.mark.parametrize("call", ["memput", "memset", "memcpy", "within"])
+def test_bytes_come_after_what_this_thread_has_written(case: Case, call: str) -> None:
+    """What it wrote before is neither sent later, over them, nor missing where they are copied from."""
+
+    async def main(t: upc.Thread) -> None:
+        a, b = await filled(t, (t.THREADS, 8)), await filled(t, (t.THREADS, 8))
+        last = t.THREADS - 1
+        if t.MYTHREAD == 0:
+            a[last] = b[last] = -5
+            a[last, 0] = b[last, 4] = 9
+            await {
+                "memput": lambda: t.memput((b, (last, 0)), np.full(4, 9)),
+                "memset": lambda: t.memset((b, (last, 0)), 0, 32),
+                "memcpy": lambda: t.memcpy((b, (last, 0)), (a, (last, 0)), 32),
+                "within": lambda: t.memcpy((b, (last, 0)), (b, (last, 4)), 32),
+            }[call]()
+            first = {"memput": [9] * 4, "memset": [0] * 4}.get(call, [9, -5, -5, -5])
+            await t.fence()
+            assert (await b[last]).tolist() == [*first, 9, -5, -5, -5]
+        await t.barrier()
+
+    play(case, main)
+
+
+@pytest.mark.rule("U23")
+@pytest.mark.crowds
+def test_bytes_reach_to_the_end_of_the_part_of_their_owner(case: Case) -> None:
+    """Parts differ in length: the first thread has one element more than the others."""
+
+    async def main(t: upc.Thread) -> None:
+        a = await filled(t, 2 * t.THREADS + 1, 1)
+        for owner in range(t.THREADS):
+            nbytes = 24 if owner == 0 else 16
+            assert (await t.memget((a, owner), nbytes)).view("i8").tolist() == list(range(2 * t.THREADS + 1))[
+                owner :: t.THREADS
+            ]
+            message = f"more than the {nbytes} that thread {owner} has"
+            assert message in await refused(lambda owner=owner, n=nbytes: t.memget((a, owner), n + 1))  # type: ignore[misc]
+        await t.barrier()
+
+    play(case, main)
+
+
 def _part(thread: int, nbytes: int) -> Any:
     return (np.arange(nbytes) * 3 + 50 * thread).astype(np.uint8)
 
