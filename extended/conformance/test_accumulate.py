@@ -1,6 +1,7 @@
 """Many numbers of one rank changed by one call."""
 
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from conduit import Endpoint
 from conduit.conformance.cases import Case
 from conduit.conformance.programs import refusal
-from extended.conformance.programs import attached, natively
+from extended.conformance.programs import attached, natively, right
 
 OPS = ("add", "sub", "mul", "min", "max", "and_", "or_", "xor")
 
@@ -110,6 +111,33 @@ def test_real_numbers_of_any_size_are_operands(case: Case, dtype: str) -> None:
         assert await d.get(there, 0) == -(2.0**70)
 
     case.run(main, segment=64)
+
+
+@pytest.mark.rule("X116", "X94")
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("op", ["min", "max"])
+def test_least_and_greatest_of_many_floats(case: Case, dtype: str, op: str) -> None:
+    """Zeros of both signs and what is no number are as by calls of their own, on this rank and on others."""
+    pairs = list(product((0.0, -0.0, np.nan, np.inf, -np.inf, 1.5), repeat=2))
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        d, size, half = x.atomic(dtype), int(dtype[1]), 512 * ep.size
+        for dest in {ep.rank, right(ep)}:
+            base = 512 * ep.rank
+            offsets = base + size * np.arange(len(pairs))
+            before = np.array([first for first, _ in pairs], dtype)
+            await x.put(dest, base, before)
+            await x.put(dest, base + half, before)
+            await d.accumulate(dest, offsets, [second for _, second in pairs], op=op)
+            for offset, (_, second) in zip((offsets + half).tolist(), pairs, strict=True):
+                await getattr(d, op)(dest, offset, second)
+            one, other = [(await x.get(dest, at, before.nbytes)).view(dtype) for at in (base, base + half)]
+            assert np.array_equal(one, other, equal_nan=True)
+            assert (np.signbit(one) == np.signbit(other))[~np.isnan(one)].all()
+            await x.barrier()
+
+    case.run(main, segment=1024 * 17)
 
 
 @pytest.mark.rule("X116", "X99")

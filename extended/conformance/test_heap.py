@@ -217,6 +217,24 @@ def test_ranks_that_disagree_are_named(case: Case) -> None:
 
 
 @pytest.mark.rule("X58")
+@pytest.mark.crowds
+@pytest.mark.parametrize("first", ["highest", "middle"])
+def test_the_lowest_ranks_that_disagree_are_named_whoever_comes_first(case: Case, first: str) -> None:
+    """Rank 0, and the lowest rank whose call is another one than its."""
+    case = case.at_least(3)
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        middle = ep.size // 2
+        await x.barrier()
+        await ep.compute(1e-3 * (ep.size - ep.rank if first == "highest" else 1 + abs(ep.rank - middle)))
+        message = await _refused(partial(x.all_alloc, 100 if ep.rank < middle else 100 + ep.rank))
+        names(message, "rank 0", "nbytes=100", f"rank {middle}", f"nbytes={100 + middle}")
+
+    case.run(main, segment=SEGMENT)
+
+
+@pytest.mark.rule("X58")
 def test_only_blocks_can_be_freed_and_only_once(case: Case) -> None:
     """Anything else is refused on every rank, and nothing is lost."""
 

@@ -125,6 +125,39 @@ def test_a_sync_does_not_wait_for_what_begins_later(case: Case) -> None:
     assert all(case.run(main).values)
 
 
+@pytest.mark.rule("X20")
+@pytest.mark.simulated
+def test_a_sync_of_one_kind_does_not_wait_for_the_other(case: Case) -> None:
+    """What rank 2 answers late is none of the kind that rank 0 waits for."""
+    case, late = case.at_least(3), 0.1
+
+    async def main(ep: Endpoint) -> list[float]:
+        x = await attached(ep)
+        out = bytearray(8)
+        # Some networks connect two ranks at their first message.
+        await x.put(2, 8 * ep.rank, bytes(8))
+        times = []
+        for kind in ("puts", "gets"):
+            await x.barrier()
+            if ep.rank == 2:
+                await ep.compute(late)
+            elif ep.rank == 0:
+                # The second may wait for a slot, the sync only for the first.
+                if kind == "puts":
+                    await x.put_nbi(1, 0, b"12345678")
+                    await x.get_nbi(2, 0, out=out)
+                else:
+                    await x.get_nbi(1, 0, out=out)
+                    await x.put_nbi(2, 0, b"12345678")
+                begun = ep.now
+                await (x.sync_puts() if kind == "puts" else x.sync_gets())
+                times.append(ep.now - begun)
+            await x.sync()
+        return times
+
+    assert all(took < late / 2 for took in case.run(main).values[0])
+
+
 @pytest.mark.rule("X21")
 @pytest.mark.crowds
 def test_a_region_collects_implicit_operations_into_one_handle(case: Case) -> None:

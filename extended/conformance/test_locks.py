@@ -420,6 +420,38 @@ def test_who_is_cancelled_leaves_the_queue(case: Case) -> None:
     assert times == sorted(times)
 
 
+@pytest.mark.rule("X108", "X105")
+@pytest.mark.simulated
+def test_a_task_that_gives_up_leaves_the_lock_to_another_of_its_rank(case: Case) -> None:
+    """Who waits next gets it when it is released, and not when a task of the holder's rank leaves the queue."""
+    case = case.at_least(2)
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        lock = await _known(x, "shared")
+        await x.barrier()
+        if ep.rank == 0:
+
+            async def hurried() -> None:
+                await _serve(ep, 2 * ep.size * APART)  # by then others wait
+                with trio.move_on_after(APART) as scope:
+                    await lock.acquire()
+                assert scope.cancelled_caught
+
+            async with trio.open_nursery() as nursery, lock:
+                await x.put_value(0, 0, 1)
+                nursery.start_soon(hurried)
+                await _serve(ep, 4 * ep.size * APART)
+                await x.put_value(0, 0, 0)
+        else:
+            await _serve(ep, APART * (ep.rank + 1))
+            async with lock:
+                assert await x.get_value(0, 0) == 0
+        await x.barrier()
+
+    case.run(main)
+
+
 @pytest.mark.rule("X108", "X109")
 @pytest.mark.simulated
 @pytest.mark.crowds

@@ -164,10 +164,11 @@ def test_lists_and_strides_may_change_after_the_call(case: Case) -> None:
 
     async def main(ep: Endpoint) -> None:
         x = await attached(ep)
-        pieces = [[3 * number, 2] for number in range(count)]
-        made = x.put_vector_nb(right(ep), pieces, pattern(2 * count, ep.rank))
-        pieces[0][0], pieces[1:] = 1 << 40, []
-        await (await made)
+        listed: Any = [[3 * number, 2] for number in range(count)]
+        for key, pieces in enumerate((np.array(listed), listed)):
+            made = x.put_vector_nb(right(ep), pieces, pattern(2 * count, ep.rank - 1 + key))
+            pieces[0][0], pieces[1:] = 1 << 40, pieces[:0] if pieces is listed else 1 << 40
+            await (await made)
         for offsets in ([3 * number for number in range(count)], np.arange(0, 3 * count, 3)):
             made = x.get_indexed_nb(right(ep), offsets, 2)
             offsets[:] = [1 << 40] * count

@@ -1,10 +1,14 @@
-"""An allocation of all ranks goes to its end where it is cancelled: the barrier after it is a barrier of all."""
+"""Allocations that are cancelled.
+
+One of all ranks goes to its end: the barrier after it is a barrier of all.  That of one rank alone is given back.
+"""
 
 import numpy as np
 import pytest
 import trio
 
-from extended import shmem, upc
+import conduit
+from extended import Extended, shmem, upc
 
 LATE = 1e-3
 NETWORKS = ["loggp", "sci", "t3e", "mpi"]
@@ -52,3 +56,30 @@ def test_of_processing_elements(network, which):
         return int(flag[0]) if pe.my_pe() == 0 else 1
 
     assert shmem.run(main, pes=2, conduit=network).values == [1, 1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("network", ["loggp", "sci", "startx"])
+def test_of_one_rank_alone(network):
+    """Cancelled at every instant, also when the answer has come and the task has not seen it; there is room for one."""
+
+    async def main(ep):
+        x = await Extended.attach(ep)
+        await x.barrier()
+        taken = []
+        if ep.rank:
+            await x.global_free(await x.global_alloc(8))
+            begun = ep.now
+            await x.global_free(await x.global_alloc(8))
+            for patience in np.linspace(0, ep.now - begun, 300):
+                with trio.move_on_after(patience) as scope:
+                    taken.append(await x.global_alloc(3000))
+                    with trio.CancelScope(shield=True):
+                        await x.global_free(taken[-1])
+                if scope.cancelled_caught:
+                    await ep.compute(LATE)  # by then the answer has come that gives the block back
+                    await ep.poll()
+        await x.barrier()
+        return len(taken)
+
+    assert 0 < conduit.run(main, ranks=2, conduit=network, segment=4096).values[1] < 300

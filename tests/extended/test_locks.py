@@ -128,6 +128,23 @@ def test_thousands_of_names_leave_nothing_behind():
     assert conduit.run(main, ranks=2, conduit="loggp", segment=0).values == [({}, {}, {}, {}, False)] * 2
 
 
+def test_tickets_begin_again_after_the_last_that_fits_a_message():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        x._locks._ticket = (1 << 31) - 2
+        got = []
+        for _ in range(4):
+            async with x.lock("often"):
+                got.append(ep.rank)
+        await x.barrier()
+        await x.barrier()
+        return got, _left(x)
+
+    assert conduit.run(main, ranks=2, conduit="loggp", segment=0).values == [
+        ([rank] * 4, ({}, {}, {}, {}, False)) for rank in range(2)
+    ]
+
+
 def test_the_queues_of_many_locks_are_spread_over_the_ranks():
     async def main(ep):
         x = await Extended.attach(ep)

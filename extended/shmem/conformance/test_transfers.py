@@ -16,24 +16,26 @@ SIZES = (1, 7, 700)
 @pytest.mark.crowds
 @pytest.mark.parametrize("nbi", [False, True])
 def test_puts_are_there_after_a_barrier(case: Case, nbi: bool) -> None:
-    """Of every size; the source of a put may be changed at once."""
+    """Of every size, also in long messages; the source of a put may be changed at once."""
+    ceiling = case.cls.max_segment(case.options) or 1 << 20
+    sizes = (*SIZES, min(case.limits.max_medium, 1 << 16, ceiling // 2) // 8 + 500)
 
     async def main(pe: Any) -> None:
         me, n = pe.my_pe(), pe.n_pes()
         right, left = (me + 1) % n, (me - 1) % n
-        target = await pe.full(sum(SIZES) + 1, -1)
-        source, at = np.empty(max(SIZES), "i8"), 0
-        for size in SIZES:
+        target = await pe.full(sum(sizes) + 1, -1)
+        source, at = np.empty(max(sizes), "i8"), 0
+        for size in sizes:
             given = np.arange(size) + 1000 * me if nbi else source[:size]
             given[:] = np.arange(size) + 1000 * me
             await (pe.put_nbi if nbi else pe.put)(target[at:], given, right)
             source[:] = 77
             at += size
         await pe.barrier_all()
-        wanted = [*np.concatenate([np.arange(size) + 1000 * left for size in SIZES]), -1]
+        wanted = [*np.concatenate([np.arange(size) + 1000 * left for size in sizes]), -1]
         assert target.tolist() == wanted
 
-    play(case, main)
+    play(case, main, segment=8 * sum(sizes) + 4096)
 
 
 @pytest.mark.rule("S1")
@@ -98,9 +100,38 @@ def test_steps_of_both_sides(case: Case) -> None:
         assert a.tolist() == wanted.tolist()
         out = np.full(9, -1, "i4")
         await pe.iget(out, a, right, 2, 3, 5)
-        assert out.tolist() == [me * 100, -1, me * 100 + 2, -1, me * 100 + 4, -1, me * 100 + 6, -1, me * 100 + 8]
+        fetched = [me * 100, -1, me * 100 + 2, -1, me * 100 + 4, -1, me * 100 + 6, -1, me * 100 + 8]
+        assert out.tolist() == fetched
+        apart = np.full((9, 2), -1, "i4")  # whose columns do not lie together
+        await pe.iget(apart[:, 0], a, right, 2, 3, 5)
+        assert apart[:, 0].tolist() == fetched
+        assert (apart[:, 1] == -1).all()
+        await pe.barrier_all()
+        await pe.iput(a, apart[:, 0], right, 3, 2, 5)
+        await pe.barrier_all()
+        wanted[:15:3] = 100 * left + np.arange(10)[::2]
+        assert a.tolist() == wanted.tolist()
 
     play(case, main)
+
+
+@pytest.mark.rule("S5")
+@pytest.mark.parametrize(("tst", "sst"), [(1, 1), (3, 1), (1, 2), (3, 2)])
+def test_the_source_of_an_iput_may_be_changed_at_once(case: Case, tst: int, sst: int) -> None:
+    """Whether the elements lie together or not, here and there; there are more than a medium message holds."""
+    ceiling = case.cls.max_segment(case.options) or 1 << 20
+    size = min(case.limits.max_medium, 1 << 16, ceiling // 8) // 4 + 500
+
+    async def main(pe: Any) -> None:
+        me, n = pe.my_pe(), pe.n_pes()
+        right, left = (me + 1) % n, (me - 1) % n
+        a, source = await pe.zeros(size * tst, "i4"), np.arange(size * sst, dtype="i4") + 1000 * me
+        await pe.iput(a, source, right, tst, sst)
+        source[:] = -1
+        await pe.barrier_all()
+        assert a[::tst].tolist() == (np.arange(size * sst) + 1000 * left)[::sst].tolist()
+
+    play(case, main, segment=4 * size * tst + 4096)
 
 
 @pytest.mark.rule("S6")

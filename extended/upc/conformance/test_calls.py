@@ -170,6 +170,46 @@ def test_one_thread_allocates_for_all(case: Case) -> None:
     play(case, main)
 
 
+@pytest.mark.rule("U4", "U20")
+@pytest.mark.crowds
+@pytest.mark.parametrize("size", [1, 11])
+def test_an_array_that_lies_on_one_thread_is_used_as_any_other(case: Case, size: int) -> None:
+    """Element 0 is not thread 0's: reads, writes, additions, reductions and bytes count from the thread that has it."""
+
+    async def main(t: upc.Thread) -> None:
+        last = t.THREADS - 1
+        made = await t.alloc(size, dtype="i8") if last == t.MYTHREAD else None
+        a = t.array(await told(t, made.key if made is not None else None, last))
+        b = await filled(t, size, 2)
+        model = 3 * np.arange(size) - 7
+        assert (a.local.size, a.threadof(size - 1)) == (size if made is not None else 0, last)
+        assert list(a.forall()) == list(range(a.local.size))
+        mine = slice(t.MYTHREAD, None, t.THREADS)
+        a[mine] = model[mine]
+        await t.barrier()
+        assert np.array_equal(await a[::-1], model[::-1])
+        assert np.array_equal(await a.to_numpy(), model)
+        assert (await t.memget((a, 0), 8)).view("i8") == model[0]
+        await t.barrier()
+        await a.add_at(slice(None), t.MYTHREAD)
+        model += t.THREADS * last // 2
+        got = await a.gather_to(0)
+        assert got is None or np.array_equal(got, model)
+        for op in ("sum", lambda first, second: first):
+            await t.all_reduce((b, 0), a, op)
+            assert await b[0] == (model.sum() if op == "sum" else model[0])
+            await t.all_prefix_reduce(b, a, op)
+            assert np.array_equal(await b[:], np.cumsum(model) if op == "sum" else np.full(size, model[0]))
+        await t.all_prefix_reduce(a, b, "max")
+        assert np.array_equal(await a[:], await b[:])
+        await t.barrier()
+        a[mine] = model[::-1][mine]
+        await t.all_sort(a)
+        assert np.array_equal(await a[:], np.sort(model))
+
+    play(case, main)
+
+
 @pytest.mark.rule("U21")
 @pytest.mark.crowds
 def test_too_little_room_says_how_much_is_needed(case: Case) -> None:
@@ -250,6 +290,50 @@ def test_bytes_from_a_place_on(case: Case) -> None:
                 assert "thread" in await refused(call)
             for call in (lambda: t.memget(a, 5), lambda: t.memget((a, 0), 5), lambda: t.memset((a, (0, 0)), 256, 1)):
                 assert await refused(call)
+        await t.barrier()
+
+    play(case, main)
+
+
+@pytest.mark.rule("U23", "U7")
+@pytest.mark.parametrize("call", ["memput", "memset", "memcpy", "within"])
+def test_bytes_come_after_what_this_thread_has_written(case: Case, call: str) -> None:
+    """What it wrote before is neither sent later, over them, nor missing where they are copied from."""
+
+    async def main(t: upc.Thread) -> None:
+        a, b = await filled(t, (t.THREADS, 8)), await filled(t, (t.THREADS, 8))
+        last = t.THREADS - 1
+        if t.MYTHREAD == 0:
+            a[last] = b[last] = -5
+            a[last, 0] = b[last, 4] = 9
+            await {
+                "memput": lambda: t.memput((b, (last, 0)), np.full(4, 9)),
+                "memset": lambda: t.memset((b, (last, 0)), 0, 32),
+                "memcpy": lambda: t.memcpy((b, (last, 0)), (a, (last, 0)), 32),
+                "within": lambda: t.memcpy((b, (last, 0)), (b, (last, 4)), 32),
+            }[call]()
+            first = {"memput": [9] * 4, "memset": [0] * 4}.get(call, [9, -5, -5, -5])
+            await t.fence()
+            assert (await b[last]).tolist() == [*first, 9, -5, -5, -5]
+        await t.barrier()
+
+    play(case, main)
+
+
+@pytest.mark.rule("U23")
+@pytest.mark.crowds
+def test_bytes_reach_to_the_end_of_the_part_of_their_owner(case: Case) -> None:
+    """Parts differ in length: the first thread has one element more than the others."""
+
+    async def main(t: upc.Thread) -> None:
+        a = await filled(t, 2 * t.THREADS + 1, 1)
+        for owner in range(t.THREADS):
+            nbytes = 24 if owner == 0 else 16
+            assert (await t.memget((a, owner), nbytes)).view("i8").tolist() == list(range(2 * t.THREADS + 1))[
+                owner :: t.THREADS
+            ]
+            message = f"more than the {nbytes} that thread {owner} has"
+            assert message in await refused(lambda owner=owner, n=nbytes: t.memget((a, owner), n + 1))  # type: ignore[misc]
         await t.barrier()
 
     play(case, main)

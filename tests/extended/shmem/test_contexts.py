@@ -25,6 +25,46 @@ def run(main, network):
     return shmem.run(whole, pes=2, conduit=network).values[0]
 
 
+async def _cleared(pe, array, lock):
+    await pe.set_lock(array)
+    yield
+    await pe.clear_lock(array)
+
+
+async def _released(pe, array, lock):
+    await lock.acquire()
+    yield
+    await lock.release()
+
+
+async def _left(pe, array, lock):
+    async with lock:
+        yield
+
+
+async def _quiet(pe, array, lock):
+    yield
+    await pe.quiet()
+
+
+@pytest.mark.parametrize("how", [_cleared, _released, _left, _quiet])
+@pytest.mark.parametrize("network", ["loggp", "origin"])
+def test_what_completes_puts_returns_when_they_are_there(network, how):
+    arrays = {}
+
+    async def main(pe):
+        arrays[pe.my_pe()] = there = await pe.zeros(COUNT, "i8")
+        array, lock = await pe.new_lock(), await pe.Lock()
+        await pe.barrier_all()
+        if pe.my_pe() == 0:
+            async for _ in how(pe, array, lock):
+                await pe.put_nbi(there, np.full(COUNT, 7), 1)
+            assert set(arrays[1].tolist()) == {7}
+        await pe.barrier_all()
+
+    shmem.run(main, pes=2, conduit=network)
+
+
 @pytest.mark.parametrize("other", ["quiet", "fence"])
 @pytest.mark.parametrize("network", ["loggp", "origin"])
 def test_a_quiet_waits_for_what_another_task_waits_for_too(network, other):

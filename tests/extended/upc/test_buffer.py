@@ -1,7 +1,7 @@
 """The write buffer against a dictionary."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from extended.upc.buffer import Pending
@@ -12,9 +12,12 @@ step = st.one_of(
     st.tuples(st.just("many"), st.lists(place, max_size=5)),
     st.tuples(st.sampled_from(("compact", "take", "arrived", "back", "look")), st.just(0)),
 )
+send, cancelled = ("take", 0), ("back", 0)
 
 
 @given(st.lists(step, max_size=30))
+@example([("one", 3), send, ("one", 3), cancelled])
+@example([("many", [3, 4]), send, ("many", [4, 5]), cancelled, send])
 def test_the_latest_value_of_each_element_is_found_whatever_is_under_way(steps):
     pending, model, sent = Pending(np.dtype("i8")), {}, {}
     for value, (what, argument) in enumerate(steps):

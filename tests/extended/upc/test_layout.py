@@ -1,6 +1,7 @@
 """The layout against UPC's definition, transcribed element by element."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,7 +45,7 @@ def test_every_function_is_that_of_the_definition(size, block, threads, data):
 
 @given(st.integers(1, 40), blocks, st.integers(1, 7), st.data())
 def test_indices_are_parted_by_owner_in_their_order(size, block, threads, data):
-    layout = Layout(size, block, threads)
+    layout = Layout(size, block, threads, data.draw(st.integers(0, threads - 1)))
     flat = np.array(data.draw(st.lists(st.integers(0, size - 1), max_size=60)), np.int64)
     parts = {owner: flat[positions].tolist() for owner, positions in layout.by_owner(flat)}
     assert parts == {
@@ -70,7 +71,8 @@ def _indexed(draw):
         )
     if draw(st.booleans()):
         each.insert(draw(st.integers(0, len(each))), ...)
-    return shape, tuple(each)
+    alone = len(each) == 1 and draw(st.booleans())  # an index that is no tuple
+    return shape, each[0] if alone else tuple(each)
 
 
 @given(_indexed())
@@ -92,3 +94,15 @@ def test_an_index_selects_what_it_selects_in_numpy(drawn):
     assert chosen.flat.tolist() == np.ravel(wanted).tolist()
     assert chosen.single == isinstance(wanted, np.generic)
     assert flat is None or flat == wanted
+
+
+@pytest.mark.parametrize("shape", [(5,), (5, 2)])
+@pytest.mark.parametrize("dtype", ["i8", "i4", "u8"])
+def test_an_array_of_indices_stays_as_it_was(shape, dtype):
+    """Indices from the end are counted from the beginning in a copy."""
+    index = np.array([3, -1, 0, -5] if dtype[0] == "i" else [3, 4, 0, 0], dtype)
+    before = index.copy()
+    chosen = select("a", shape, index)
+    assert chosen.flat.tolist() == np.arange(np.prod(shape)).reshape(shape)[before].ravel().tolist()
+    chosen.flat[:] = 0
+    assert index.tolist() == before.tolist()

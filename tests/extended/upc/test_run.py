@@ -160,6 +160,28 @@ def test_a_free_that_is_cancelled_has_freed_wholly_or_not_at_all(network):
         upc.run(main, tenths * 1e-7, threads=2, conduit=network, segment=65536)
 
 
+@pytest.mark.parametrize("network", ["loggp", "origin"])
+def test_a_fence_waits_for_what_another_task_sends(network):
+    parts = {}
+
+    async def main(t):
+        a = await t.all_alloc(16000, dtype="i8", block=8000)
+        parts[t.MYTHREAD] = a.local
+        await t.barrier()
+        if t.MYTHREAD == 0:
+            a[8000:] = 7
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(t.fence)
+                for _ in range(3):  # until that waits
+                    await trio.lowlevel.checkpoint()
+                assert not parts[1].all()
+                await t.fence()
+                assert parts[1].all()
+        await t.barrier()
+
+    upc.run(main, threads=2, conduit=network)
+
+
 def test_two_tasks_of_a_thread_that_free_one_array():
     async def main(t):
         if t.MYTHREAD == 1:
@@ -269,14 +291,14 @@ def test_a_global_alloc_that_is_cancelled_clears_nothing_later():
             a = await t.global_alloc(30, dtype="i8")
             a[:] = 1
             await t.fence()
-            await t.ep.compute(1e-4)
+            await t.ep.compute(1e-3)
             return (await a[:]).tolist()
         return None
 
     for after in range(0, 60, 5):
-        for seed in range(4):
-            network = "loggp:order=weak,late=0.5,late_by=50us"
-            result = upc.run(main, after * 1e-6, threads=4, conduit=network, seed=seed)
+        for seed in range(12):
+            network = "loggp:order=weak,late=0.5,late_by=300us"
+            result = upc.run(main, after * 1e-6, threads=2, conduit=network, seed=seed)
             assert result.values[0] == [1] * 30
             assert not any(result.warnings)
 

@@ -69,6 +69,27 @@ def test_those_of_one_rank_are_done_in_order(network, create):
         assert conduit.run(main, conduit=network, seed=seed).values[1] == [18, 19, 19, 17]
 
 
+def test_what_one_rank_fetches_is_between_what_it_has_added_before_and_after(network):
+    """Additions may change places with one another, and not with one that gives the elements before it."""
+
+    async def main(ep):
+        win = await Win.Allocate(32, 4, comm=await Extended.attach(ep))
+        found = np.zeros((10, 3), "i4")
+        await win.Fence()
+        if ep.rank == 0:
+            for out in found:
+                await win.Accumulate(np.ones(3, "i4"), 1, 1)
+                await win.Get_accumulate(np.full(3, 10, "i4"), out, 1, 0)
+                await win.Accumulate(np.ones(3, "i4"), 1, 0)
+        await win.Fence()
+        await win.Free()
+        return found.tolist()
+
+    for seed in range(3):
+        wanted = [[11 * turn, 12 * turn + 1, 12 * turn + 1] for turn in range(10)]
+        assert conduit.run(main, conduit=network, seed=seed).values[0] == wanted
+
+
 @pytest.mark.parametrize("dtype", ["i8", "f8", "i4", "D"])
 def test_all_ranks_add_at_once(network, dtype):
     async def main(ep):
