@@ -191,6 +191,18 @@ def test_no_arrow_crosses_a_text(spec):
         assert not any(begin < base + 3 and base - 10 < end for begin, end in spans)
 
 
+def test_what_was_lost_does_not_arrive_in_a_picture():
+    drawn = explained("udp:loss=0.5", 100).svg()
+    shown = [text for text, _ in texts(drawn)]
+    assert shown.count("wire, 7.880 µs") == 3
+    assert "Dashed: on its way when a timer had it sent again." in shown
+    ways = [each for each in ElementTree.fromstring(drawn).iter(f"{NAMES}path") if "L" in each.get("d")]
+    assert sum("marker-end" in each.attrib for each in ways) == 2
+    lost = [each for each in ways if each.get("stroke-dasharray") and not each.get("stroke-width")]
+    assert len(lost) == 1
+    assert not any("Dashed" in text for text, _ in texts(explained("udp", 100).svg()))
+
+
 async def crowd(ep, turns):
     """Rank 0 answers all the time, the others wait for answers most of theirs; every span is short."""
     answered = 0
