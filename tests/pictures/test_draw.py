@@ -317,6 +317,16 @@ def test_the_ranks_beside_a_matrix_have_room(overlaps, ranks):
     assert overlaps(Picture(name="matrix", title="Who sends to whom", panels=(panel, panel))) == []
 
 
+@pytest.mark.parametrize(("ranks", "title"), [(16, "bytes"), (17, "bytes; black: 3K"), (0, "bytes")])
+def test_a_matrix_without_numbers_says_what_its_darkest_shade_is(overlaps, ranks, title):
+    values = tuple(tuple(3072.0 * (x == y) for x in range(ranks)) for y in range(ranks))
+    panel = MatrixPanel(title="bytes", x_label="to rank", y_label="from rank", values=values or ((0.0,),), unit=1024)
+    picture = Picture(name="matrix", title="Who sends to whom", panels=(panel, panel))
+    with figure(picture) as drawn:
+        assert drawn.axes[0].get_title(loc="left") == title
+    assert overlaps(picture) == []
+
+
 def test_a_matrix_of_nothing_says_so():
     panel = MatrixPanel(title="bytes", x_label="to", y_label="from", values=((0.0, 0.0), (0.0, 0.0)))
     with figure(attrs.evolve(PICTURE, panels=(panel,), groups=(), styles=(), marks=())) as drawn:

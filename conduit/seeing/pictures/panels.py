@@ -272,8 +272,7 @@ def draw_strips(axes: Axes, panel: StripPanel, title: str) -> None:
 
 
 def draw_matrix(axes: Axes, panel: MatrixPanel, title: str) -> None:
-    """Draw a square, with its numbers where there is room."""
-    axes.set_title(title, loc="left")
+    """Draw a square, with its numbers where there is room; else the title says what is black."""
     axes.imshow(panel.values, cmap="Greys", vmin=0, interpolation="nearest", aspect="equal")
     axes.grid(visible=False)
     most = max((value for row in panel.values for value in row), default=0)
@@ -284,6 +283,9 @@ def draw_matrix(axes: Axes, panel: MatrixPanel, title: str) -> None:
                 if value:
                     shade = "white" if value > most / 2 else "black"
                     axes.text(x, y, _short(value, panel.unit), ha="center", va="center", fontsize=letters, color=shade)
+    elif most:
+        title = f"{title}; black: {_short(most, panel.unit)}"
+    axes.set_title(title, loc="left")
     if not most:
         axes.text(0.5, 0.5, "none", ha="center", va="center", transform=axes.transAxes)
     step = _step(len(panel.values))
