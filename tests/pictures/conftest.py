@@ -19,7 +19,7 @@ def _texts(drawn):
         for axis in (axes.xaxis, axes.yaxis):
             low, high = sorted(axis.get_view_interval())
             ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
-            texts += [tick.label1 for tick in ticks]
+            texts += [label for tick in ticks for label in (tick.label1, tick.label2)]
     for text in dict.fromkeys(texts):
         if text.get_visible() and text.get_text().strip():
             yield text.get_text(), text.get_window_extent(renderer)

@@ -18,6 +18,7 @@ from conduit.seeing.pictures import (
     LinePanel,
     MatrixPanel,
     Picture,
+    StripPanel,
     check_drawing,
     draw,
     draw_svg,
@@ -286,6 +287,61 @@ def test_the_axis_of_bars_writes_numbers_as_the_bars_do():
         labels = [label.get_text() for label in drawn.axes[0].get_xticklabels()]
         assert [text.get_text() for text in drawn.axes[0].texts] == ["131,072"]
     assert labels[:3] == ["0", "30,000", "60,000"]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 12, 13])
+def test_the_axis_of_counts_names_whole_numbers(count):
+    labels = _bar_labels(float(count))
+    assert all(float(label).is_integer() for label in labels)
+    assert len(labels) > 1
+
+
+@pytest.mark.parametrize("nbytes", [163_840, 12_000_000, 4_500_000_000, 7 * 10**12])
+def test_the_numbers_below_bars_have_room(overlaps, nbytes):
+    panel = BarPanel(title="by bytes", x_label="bytes", names=("262144 to 524287",), values=((float(nbytes),),))
+    assert overlaps(Picture(name="bars", title="Sizes", panels=(panel, panel), groups=("messages",))) == []
+    assert len(_bar_labels(float(nbytes))) > 1
+
+
+def _bar_labels(value):
+    panel = BarPanel(x_label="count", names=("one",), values=((value,),))
+    with figure(attrs.evolve(PICTURE, panels=(panel,), groups=("it",), styles=(), marks=())) as drawn:
+        drawn.canvas.draw()
+        return [label.get_text().replace(",", "") for label in drawn.axes[0].get_xticklabels()]
+
+
+@pytest.mark.parametrize("ranks", [1, 16, 17, 33, 64, 100, 128, 1000, 1024])
+def test_the_ranks_beside_a_matrix_have_room(overlaps, ranks):
+    values = tuple(tuple(float(x == y) for x in range(ranks)) for y in range(ranks))
+    panel = MatrixPanel(title="messages", x_label="to rank", y_label="from rank", values=values)
+    assert overlaps(Picture(name="matrix", title="Who sends to whom", panels=(panel, panel))) == []
+
+
+@pytest.mark.parametrize(("ranks", "title"), [(16, "bytes"), (17, "bytes; black: 3K"), (0, "bytes")])
+def test_a_matrix_without_numbers_says_what_its_darkest_shade_is(overlaps, ranks, title):
+    values = tuple(tuple(3072.0 * (x == y) for x in range(ranks)) for y in range(ranks))
+    panel = MatrixPanel(title="bytes", x_label="to rank", y_label="from rank", values=values or ((0.0,),), unit=1024)
+    picture = Picture(name="matrix", title="Who sends to whom", panels=(panel, panel))
+    with figure(picture) as drawn:
+        assert drawn.axes[0].get_title(loc="left") == title
+    assert overlaps(picture) == []
+
+
+def test_a_matrix_of_nothing_says_so():
+    panel = MatrixPanel(title="bytes", x_label="to", y_label="from", values=((0.0, 0.0), (0.0, 0.0)))
+    with figure(attrs.evolve(PICTURE, panels=(panel,), groups=(), styles=(), marks=())) as drawn:
+        assert [text.get_text() for text in drawn.axes[0].texts] == ["none"]
+
+
+@pytest.mark.parametrize(("rows", "above"), [(16, False), (17, True)])
+def test_times_stand_above_many_rows_too(overlaps, rows, above):
+    strips = (((0.0, 1.0, 0), (1.0, 2.5, 1)),) * rows
+    panel = StripPanel(x_label="time, µs", names=tuple(f"rank {row}" for row in range(rows)), strips=strips)
+    picture = Picture(name="timeline", title="When", panels=(panel,), groups=("compute", "blocked"))
+    with figure(picture) as drawn:
+        drawn.canvas.draw()
+        assert {tick.label2.get_visible() for tick in drawn.axes[0].xaxis.get_major_ticks()} == {above}
+    assert overlaps(picture) == []
 
 
 @pytest.mark.parametrize(("unit", "texts"), [(1000, ["1.02k", "1.02k", "1.05M"]), (1024, ["1023", "1K", "1M"])])

@@ -141,6 +141,31 @@ def test_a_part_of_a_timeline():
     assert not overlaps(drawn)
 
 
+@pytest.mark.parametrize(
+    ("seconds", "window", "unit", "labels"),
+    [
+        (3e-9, None, "ns", {"1.0", "1.5", "4.0"}),
+        (30e-6, None, "µs", {"5", "10", "30"}),
+        (0.5, None, "ms", {"100", "500"}),
+        (100, None, "s", {"20", "100"}),
+        (100, (99.99999, 100), "s", {"99.999990", "99.999992", "100.000000"}),
+        (0.02, (0.0123456, 0.0123457), "µs", {"12,345.60", "12,345.62", "12,345.70"}),
+    ],
+)
+def test_the_times_of_a_timeline_are_told_apart_in_a_unit_that_keeps_them_short(seconds, window, unit, labels):
+    async def work(ep):
+        await ep.attach()
+        await ep.compute(seconds)
+
+    drawn = conduit.run(work, ranks=1, conduit="loggp", trace=True).trace.svg(*(window or ()))
+    assert not overlaps(drawn)
+    shown = [text for text, _ in texts(drawn)]
+    assert f"time, {unit}" in shown
+    places = [text for text in shown if text[0].isdigit() and text[-1].isdigit()]
+    assert labels <= set(places)
+    assert len(set(places)) == len(places) > 2
+
+
 def test_messages_that_nobody_could_follow_are_not_drawn():
     trace = conduit.run(chatter, 150, ranks=3, conduit="loggp", trace=True).trace
     lines = [
@@ -164,6 +189,18 @@ def test_no_arrow_crosses_a_text(spec):
     assert len(labels) == len(spans)
     for base in labels:
         assert not any(begin < base + 3 and base - 10 < end for begin, end in spans)
+
+
+def test_what_was_lost_does_not_arrive_in_a_picture():
+    drawn = explained("udp:loss=0.5", 100).svg()
+    shown = [text for text, _ in texts(drawn)]
+    assert shown.count("wire, 7.880 µs") == 3
+    assert "Dashed: on its way when a timer had it sent again." in shown
+    ways = [each for each in ElementTree.fromstring(drawn).iter(f"{NAMES}path") if "L" in each.get("d")]
+    assert sum("marker-end" in each.attrib for each in ways) == 2
+    lost = [each for each in ways if each.get("stroke-dasharray") and not each.get("stroke-width")]
+    assert len(lost) == 1
+    assert not any("Dashed" in text for text, _ in texts(explained("udp", 100).svg()))
 
 
 async def crowd(ep, turns):

@@ -489,7 +489,8 @@ CAUSES = {
         heavy, [1e-4, 1e-4, 3e-4, 3e-4], [2e-4], "Rank 2, like 1 other rank, computes 3,000.0 µs, 3.0 times", SPREAD
     ),
     "heavy in turn": Cause(
-        in_turn, UNEVEN, EVEN, "in turn with 3 other ranks, computes 800.0 µs, 2.0 times what", SPREAD
+        in_turn, UNEVEN, EVEN,
+        "in turn with 3 other ranks, computes 800.0 µs (of 2,000.0 µs in all), 2.0 times what", SPREAD,
     ),
     "needed": Cause(needed, 1e-2, 2.5e-3, "Rank 0 computes 10,000.0 µs, and the others hardly", SPREAD),
     "one late": Cause(one_late, 2e-2, 5e-3, "Rank 3 computes 20,000.0 µs, and the others hardly", SPREAD),
@@ -600,6 +601,24 @@ def test_first_contacts_are_told_beside_the_rest_and_not_in_its_place(main, othe
     assert first.share + second.share < 1
     (alone,) = reported(main, ranks=9, conduit="sci")[0].advice  # which has no first contacts
     assert alone.remedy == second.remedy
+
+
+async def heavy_at_last(ep):
+    x = await Extended.attach(ep)
+    await x.barrier()
+    await ep.compute(1e-3)
+    await x.barrier()
+    await ep.compute(2e-3 if ep.rank == 1 else 2e-4)
+    await x.barrier()
+
+
+def test_work_that_lets_nobody_wait_is_told_apart_from_what_does():
+    """Of both together pictures and tables tell."""
+    found, _ = reported(heavy_at_last, ranks=4, conduit="loggp")
+    (told,) = found.advice
+    assert told.what.startswith(
+        "Rank 1 computes 2,000.0 µs (of 3,000.0 µs in all), 10.0 times what the others compute on the average; they "
+    )
 
 
 def test_in_real_time_uneven_work_may_be_what_else_the_machine_did(monkeypatch):

@@ -745,3 +745,51 @@ def test_the_picture_of_links_says_of_how_many_it_shows_some(count, which):
 def test_the_timeline_says_what_its_stretches_show(reports, capsys):
     page = (reports("good", capsys)[1] / "report.html").read_text()
     assert "<figcaption>Each of 400 stretches shows what filled most of it: what alternates faster looks like" in page
+
+
+async def does_nothing(ep):
+    pass
+
+
+async def computes_long(ep):
+    await ep.attach()
+    await ep.compute(100)
+
+
+def drawn_of(main, folder, **options):
+    """Write the report of a program; return its pictures by name."""
+    with reporting("it") as reports:
+        conduit.run(main, **options)
+    folder.mkdir(exist_ok=True)
+    reports[0].write(folder)
+    recording = reports[0].recording
+    return {picture.name: picture for picture in drawings(recording, profile(recording))}
+
+
+def test_of_a_job_that_does_nothing_nothing_is_drawn_and_no_table_is_empty(tmp_path):
+    assert drawn_of(does_nothing, tmp_path, conduit="sci") == {}
+    assert [each.name for each in tmp_path.iterdir()] == ["report.html"]
+    page = (tmp_path / "report.html").read_text()
+    assert "None of them waited or sent anything." in page
+    assert "<tbody>\n\n</tbody>" not in page
+
+
+def test_pictures_of_an_earlier_report_do_not_stay(tmp_path):
+    async def sends(ep):
+        x = await Extended.attach(ep)
+        await x.put(1 - ep.rank, 0, b"it")
+
+    mine = tmp_path / "mine.svg"
+    mine.write_text("it")
+    assert set(drawn_of(sends, tmp_path, conduit="sci")) == {"time", "timeline", "matrix", "sizes", "links"}
+    drawn_of(does_nothing, tmp_path, conduit="sci")
+    assert {each.name for each in tmp_path.iterdir()} == {"report.html", "mine.svg"}
+
+
+def test_times_in_pictures_are_in_a_unit_that_keeps_them_short(tmp_path):
+    drawn = drawn_of(computes_long, tmp_path, ranks=1, conduit="loggp")
+    (parts,), (timeline,) = drawn["time"].panels, drawn["timeline"].panels
+    assert parts.x_label == "time after the start, s (the start, 0.001 µs, is left out)"
+    assert timeline.x_label == "time, s (the start, 0.001 µs, is left out)"
+    for panel in (parts, timeline):
+        assert [(round(begin, 6), round(end, 6), group) for begin, end, group in panel.strips[0]] == [(0, 100, 0)]

@@ -89,6 +89,13 @@ def test_lost_datagrams_are_explained_too():
     found = check(parse_spec("udp:loss=0.5"), am, "medium", 0)
     (waited,) = [step for step in found.steps if step.what == "timer"]
     assert found.ticks / 2 < waited.ticks < 500_000_000  # of the 500 us of its option rto
+    wires = [step for step in found.steps if step.what == "wire"]
+    legs = [
+        [step for step in wires if step.leg == "request" and step.begin < waited.begin],
+        [step for step in wires if step.leg == "request" and step.begin > waited.begin],
+        [step for step in wires if step.leg == "reply"],
+    ]
+    assert len({sum(step.ticks for step in leg) for leg in legs}) == 1  # each is one way of as many bytes
 
 
 @pytest.mark.usefixtures("importable")

@@ -7,6 +7,7 @@ from conduit.seeing.pictures.chart import AxisMark, BarPanel, Curve, LinePanel, 
 from conduit.seeing.pictures.draw import check_drawing, draw, draw_svg
 from conduit.seeing.pictures.page import Page
 from conduit.seeing.pictures.table import ShownList, Table, number, shown
+from conduit.seeing.pictures.time_unit import TimeUnit, time_unit
 
 __all__ = [
     "AxisMark",
@@ -19,9 +20,11 @@ __all__ = [
     "ShownList",
     "StripPanel",
     "Table",
+    "TimeUnit",
     "check_drawing",
     "draw",
     "draw_svg",
     "number",
     "shown",
+    "time_unit",
 ]

@@ -11,7 +11,8 @@ from conduit.seeing.pictures.table import Table
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; color: #111; background: #fff; max-width: 76rem; margin: 2rem auto;
   padding: 0 1rem; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.2rem; border-bottom: 1px solid #999; }
+h1 { font-size: 1.6rem; overflow-wrap: anywhere; }
+h2 { font-size: 1.25rem; margin-top: 2.2rem; border-bottom: 1px solid #999; }
 h3 { font-size: 1.05rem; margin-bottom: .3rem; }
 figure { margin: 1rem 0; overflow-x: auto; } figure img { width: 100%; max-width: 70rem; height: auto; }
 @media (max-width: 40rem) { figure img { width: auto; max-width: none; } }

@@ -20,6 +20,10 @@ _ROOM = 60
 """Characters below an x axis."""
 _NUMBERS = 16
 """Rows of a matrix that has its numbers in it."""
+_LETTERS = 45
+"""Characters of the numbers on an axis of bars together."""
+_HIGH = 16
+"""Rows of stretches from which on times stand above them too: the picture is higher than a screen then."""
 _BESIDE, _BESIDE_ALL = 4.5, 9.0
 """Points between curves that lie on one another, and between the lowest and the highest of many."""
 _LABELS = 9
@@ -32,6 +36,8 @@ _PARTS = (
     (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0),
 )
 """Of a power of ten, that such an axis may name: of the last ones three are in every span of a factor of two."""
+_TWO_DIGITS = 100
+"""Rows of a matrix up to which their numbers have two digits at most."""
 _FEW = 6
 """Rows of a matrix whose numbers have room to be large."""
 _ROW = 11
@@ -200,7 +206,9 @@ def draw_bars(axes: Axes, panel: BarPanel, title: str) -> None:
                 low, high = map(_figure, ends)
                 text += f" ({low} to {high})" if low != high else ""
             _beside(axes, f"≤ {text}" if bound else text, max(value, ends[1] if ends else value), place)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
+    whole = all(value is None or value == int(value) for row in panel.values for value in row)
+    longest = len(_number(max((value or 0.0 for row in panel.values for value in row), default=0.0)))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=min(6, max(2, _LETTERS // longest)), integer=whole))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _number(value)))
     axes.set_yticks(range(len(panel.names)), [textwrap.fill(name, 34) for name in panel.names])
     axes.invert_yaxis()
@@ -253,6 +261,8 @@ def draw_strips(axes: Axes, panel: StripPanel, title: str) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.12g}"))
     axes.grid(visible=False, axis="y")
     axes.set_xlabel(panel.x_label)
+    if len(panel.names) > _HIGH:
+        axes.tick_params(axis="x", top=True, labeltop=True)
     if panel.cut:
         for shift in (-0.004, 0.004):
             axes.plot(
@@ -262,8 +272,7 @@ def draw_strips(axes: Axes, panel: StripPanel, title: str) -> None:
 
 
 def draw_matrix(axes: Axes, panel: MatrixPanel, title: str) -> None:
-    """Draw a square, with its numbers where there is room."""
-    axes.set_title(title, loc="left")
+    """Draw a square, with its numbers where there is room; else the title says what is black."""
     axes.imshow(panel.values, cmap="Greys", vmin=0, interpolation="nearest", aspect="equal")
     axes.grid(visible=False)
     most = max((value for row in panel.values for value in row), default=0)
@@ -274,11 +283,22 @@ def draw_matrix(axes: Axes, panel: MatrixPanel, title: str) -> None:
                 if value:
                     shade = "white" if value > most / 2 else "black"
                     axes.text(x, y, _short(value, panel.unit), ha="center", va="center", fontsize=letters, color=shade)
-    step = max(1, -(-len(panel.values) // _NUMBERS))
+    elif most:
+        title = f"{title}; black: {_short(most, panel.unit)}"
+    axes.set_title(title, loc="left")
+    if not most:
+        axes.text(0.5, 0.5, "none", ha="center", va="center", transform=axes.transAxes)
+    step = _step(len(panel.values))
     axes.set_xticks(range(0, len(panel.values), step))
     axes.set_yticks(range(0, len(panel.values), step))
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
+
+
+def _step(ranks: int) -> int:
+    """Return the power of 2 in whose steps the sides of a matrix are numbered, so that the numbers have room."""
+    most = _NUMBERS if ranks <= _TWO_DIGITS else _NUMBERS // 2
+    return int(2 ** max(0, math.ceil(math.log2(ranks / most))))
 
 
 def _short(value: float, unit: int) -> str:

@@ -16,6 +16,11 @@ from conduit.words import to_install
 
 _T = TypeVar("_T")
 
+_WHOLE = 1000
+"""From which on a figure is written without decimals."""
+_GROUPED = 10_000
+"""From which on its digits are in groups."""
+
 
 @attrs.frozen
 class Table:
@@ -73,10 +78,15 @@ class ShownList(list[_T]):
 
 
 def number(value: float) -> str:
-    """Write a figure as pages show it: integers whole, others with four digits that count, or more before the point."""
+    """Write a figure as pages show it: integers whole, others with four digits that count, or more before the point.
+
+    Five digits and more are in groups of three; four are not, so that ranks look the same everywhere.
+    """
     if isinstance(value, int):
-        return str(value)
-    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+        return f"{value:,}" if abs(value) >= _GROUPED else str(value)
+    if abs(value) >= _GROUPED:
+        return f"{value:,.0f}"
+    return f"{value:.0f}" if abs(value) >= _WHOLE else f"{value:.4g}"
 
 
 def shown(title: str, *parts: str) -> str:
@@ -85,5 +95,7 @@ def shown(title: str, *parts: str) -> str:
 
 
 def _cell(tag: str, cell: object, right: bool) -> str:
-    text = "" if cell is None else number(cell) if isinstance(cell, float) else str(cell)
+    text = "" if cell is None else str(cell)
+    if isinstance(cell, int | float) and not isinstance(cell, bool):
+        text = number(cell)
     return f"<{tag}{' class=number' if right else ''}>{escape(text)}</{tag}>"

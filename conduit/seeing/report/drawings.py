@@ -9,7 +9,7 @@ from typing import Literal
 import attrs
 import numpy as np
 
-from conduit.seeing.pictures import BarPanel, MatrixPanel, Picture, StripPanel
+from conduit.seeing.pictures import BarPanel, MatrixPanel, Picture, StripPanel, TimeUnit, time_unit
 from conduit.seeing.report.observer import ReportRecording
 from conduit.seeing.report.profile import Profile
 from conduit.seeing.timeline import Account
@@ -32,23 +32,25 @@ PICTURES = ("time", "timeline", "matrix", "sizes", "links")
 
 
 def drawings(recording: ReportRecording, found: Profile) -> list[Picture]:
-    """Return the pictures of a job that took time."""
-    made = [_parts(found), _timeline(recording, found), _matrix(found), _sizes(found)]
+    """Return the pictures of what a job did: of its time, if it took any after the start, and of what it sent."""
+    made = [_parts(found), _timeline(recording, found)] if found.length > found.started else []
+    made += [_matrix(found)] if found.messages else []
+    made += [_sizes(found)] if found.sizes else []
     return [*made, _links(found)] if found.links else made
 
 
 def _parts(found: Profile) -> Picture:
-    strips = []
+    strips, unit = [], time_unit(found.working)
     for account in found.accounts:
         values, at = attrs.asdict(account), 0.0
         values["start"] -= found.started
         row = []
         for group, part in enumerate(_PARTS):
             if values[part]:
-                row.append((at, at + values[part] / 1e6, group))
-                at += values[part] / 1e6
+                row.append((at, at + values[part] / unit.ticks, group))
+                at += values[part] / unit.ticks
         strips.append(tuple(row))
-    label = "time after the start, µs" if found.started else "time, µs"
+    label = f"time{' after the start' if found.started else ''}, {unit.name}"
     panel = StripPanel(x_label=label + _left_out(found), names=_ranks(found), strips=tuple(strips))
     return Picture(name="time", title="What the time of each rank went to", panels=(panel,), groups=_PARTS)
 
@@ -63,15 +65,18 @@ def _ranks(found: Profile) -> tuple[str, ...]:
 
 
 def _timeline(recording: ReportRecording, found: Profile) -> Picture:
-    begin = found.started
-    strips = tuple(_row(recording, rank, begin, found.length) for rank in range(found.ranks))
+    begin, unit = found.started, time_unit(found.length)
+    strips = tuple(_row(recording, rank, begin, found.length, unit) for rank in range(found.ranks))
     panel = StripPanel(
-        x_label="time, µs" + _left_out(found), names=_ranks(found), strips=strips, begin=begin / 1e6, cut=begin > 0
-    )
+        x_label=f"time, {unit.name}{_left_out(found)}", names=_ranks(found), strips=strips, begin=begin / unit.ticks,
+        cut=begin > 0,
+    )  # fmt: skip
     return Picture(name="timeline", title="What each rank did, and when", panels=(panel,), groups=_PARTS)
 
 
-def _row(recording: ReportRecording, rank: int, since: int, until: int) -> tuple[tuple[float, float, int], ...]:
+def _row(
+    recording: ReportRecording, rank: int, since: int, until: int, unit: TimeUnit
+) -> tuple[tuple[float, float, int], ...]:
     """Return for each stretch of the time between two what filled most of it, alike ones joined."""
     filled = np.zeros((len(_PARTS), _COLUMNS))
     width = max(until - since, 1) / _COLUMNS
@@ -90,7 +95,7 @@ def _row(recording: ReportRecording, rank: int, since: int, until: int) -> tuple
     filled[_IDLE] = np.maximum(width - filled.sum(axis=0), 0)
     parts = filled.argmax(axis=0)
     edges = [0, *(np.flatnonzero(np.diff(parts)) + 1).tolist(), _COLUMNS]
-    places = [(since + edge * width) / 1e6 for edge in edges]
+    places = [(since + edge * width) / unit.ticks for edge in edges]
     return tuple((places[i], places[i + 1], int(parts[edges[i]])) for i in range(len(edges) - 1))
 
 

@@ -38,11 +38,13 @@ def write_report(recording: ReportRecording, folder: Path, program: str) -> list
     told = advice(recording, found)
     page = Page(f"{program} on {recording.conduit}")
     _first_screen(page, recording, found, told)
-    if found.length:
-        for picture in drawings(recording, found):
-            svg = draw_svg(picture)
-            (folder / f"{picture.name}.svg").write_bytes(svg)
-            page.picture(svg, picture.title, CAPTIONS.get(picture.name, ""))
+    drawn = drawings(recording, found)
+    for picture in drawn:
+        svg = draw_svg(picture)
+        (folder / f"{picture.name}.svg").write_bytes(svg)
+        page.picture(svg, picture.title, CAPTIONS.get(picture.name, ""))
+    for name in set(PICTURES).difference(picture.name for picture in drawn):
+        (folder / f"{name}.svg").unlink(missing_ok=True)  # of an earlier report in this folder
     _tables(page, recording, found)
     (folder / PAGE).write_text(page.html(), encoding="utf-8", errors="backslashreplace")  # of names that are no UTF-8
     return told
@@ -106,7 +108,33 @@ def _of_real_time(recording: ReportRecording) -> str:
 
 
 def _tables(page: Page, recording: ReportRecording, found: Profile) -> None:
+    _lines(page, found)
+    page.heading("Figures")
+    times = [(rank, *account_row(account)) for rank, account in enumerate(found.accounts)]
+    page.table(("rank", *(f"{part} µs" for part in PARTS)), times, folded="Time of each rank")
+    pairs = [(*way, found.messages[way], found.nbytes[way]) for way in sorted(found.messages)]
+    _folded(page, "Messages between ranks", ("from", "to", "messages", "bytes"), pairs)
+    sizes = [
+        (level, nbytes, count, nbytes * count)
+        for level, counts in found.sizes.items()
+        for nbytes, count in sorted(counts.items())
+    ]
+    _folded(page, "Sizes at each level", ("level", "bytes", "count", "bytes in all"), sizes)
+    links = [
+        (use.name, use.busy / 1e6, 100 * use.busy / found.working, use.nbytes, use.transfers) for use in found.links
+    ]
+    titles = ("link or engine", "taken µs", "% of the time after the start", "bytes", "transfers")
+    _folded(page, "Links and engines", titles, links)
+    late = [(each.rank, each.messages, each.unpolled / 1e6, each.longest / 1e6, each.cost / 1e6) for each in found.late]
+    who = "Ranks that seem to have polled late" if recording.in_real_time else "Ranks that polled late"
+    _folded(page, who, ("rank", "messages", "computed µs", "longest µs", "cost others µs"), late)
+
+
+def _lines(page: Page, found: Profile) -> None:
     page.heading("Lines of the program")
+    if not found.lines:
+        page.text("None of them waited or sent anything.")
+        return
     page.text(
         "Of all ranks together: how often tasks waited at a line and how long, so that two ranks that wait at once "
         "count twice; the messages and native operations made there; their bytes and those of the replies."
@@ -114,30 +142,10 @@ def _tables(page: Page, recording: ReportRecording, found: Profile) -> None:
     titles = ("line", "waits", "waited µs, all ranks", "requests", "bytes")
     rows = [(use.place, use.waits, use.waited / 1e6, use.requests, use.nbytes) for use in found.lines]
     page.table(titles, rows[:_MOST])
-    if rows[_MOST:]:
-        page.table(titles, rows[_MOST:], folded=f"{len(rows) - _MOST} further lines")
-    page.heading("Figures")
-    times = [(rank, *account_row(account)) for rank, account in enumerate(found.accounts)]
-    page.table(("rank", *(f"{part} µs" for part in PARTS)), times, folded="Time of each rank")
-    pairs = [(*way, found.messages[way], found.nbytes[way]) for way in sorted(found.messages)]
-    page.table(("from", "to", "messages", "bytes"), pairs, folded="Messages between ranks")
-    sizes = [
-        (level, nbytes, count, nbytes * count)
-        for level, counts in found.sizes.items()
-        for nbytes, count in sorted(counts.items())
-    ]
-    page.table(("level", "bytes", "count", "bytes in all"), sizes, folded="Sizes at each level")
-    links = [
-        (use.name, use.busy / 1e6, 100 * use.busy / found.working, use.nbytes, use.transfers) for use in found.links
-    ]
-    if not recording.in_real_time:
-        page.table(
-            ("link or engine", "taken µs", "% of the time after the start", "bytes", "transfers"),
-            links,
-            folded="Links and engines",
-        )
-    late = [(each.rank, each.messages, each.unpolled / 1e6, each.longest / 1e6, each.cost / 1e6) for each in found.late]
-    if late:
-        titles = ("rank", "messages", "computed µs", "longest µs", "cost others µs")
-        who = "Ranks that seem to have polled late" if recording.in_real_time else "Ranks that polled late"
-        page.table(titles, late, folded=who)
+    _folded(page, f"{len(rows) - _MOST} further lines", titles, rows[_MOST:])
+
+
+def _folded(page: Page, what: str, titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Add a closed table, unless there is nothing in it."""
+    if rows:
+        page.table(titles, rows, folded=what)

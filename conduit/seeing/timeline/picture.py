@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from conduit.seeing.pictures import TimeUnit, time_unit
 from conduit.seeing.pictures.svg import Svg, width_of
 from conduit.seeing.timeline.recording import NEVER, Recording
 from conduit.words import many
@@ -15,6 +16,7 @@ _SMALL = 12.0
 _HIGH = 16
 """Ranks from which on the axis is at the top too: the picture is higher than a screen then."""
 _STRETCHES = 600
+_MUCH_LESS = 0.01
 _MOST_LINES = 400
 """Messages that are drawn; of more none is, because nobody could follow them."""
 _SHADES = {
@@ -84,10 +86,9 @@ def draw_timeline(recording: Recording, begin: int | None = None, end: int | Non
     if high:
         _axis(drawing, top - 5, first, last, scale, above=True)
     if mixed:
-        shortest = (
-            f"what is shorter than {(last - first) / _STRETCHES / 1e6:,.3g} µs is drawn as what fills most of that time"
-        )
-        drawing.text(_LEFT, bottom + 36, shortest, size=_SMALL)
+        shortest = _roughly((last - first) // _STRETCHES, time_unit(last))
+        rounded = f"what is shorter than {shortest} is drawn as what fills most of that time"
+        drawing.text(_LEFT, bottom + 36, rounded, size=_SMALL)
     x = _LEFT
     for shade, name in _NAMES.items():
         if shade in used:
@@ -170,14 +171,26 @@ def _messages(recording: Recording, first: int, last: int) -> list[tuple[int, in
     return found
 
 
+def _roughly(ticks: int, unit: TimeUnit) -> str:
+    """Write a time with three digits that count, in the unit of the axis unless it is much less than that."""
+    if ticks < _MUCH_LESS * unit.ticks:
+        unit = time_unit(ticks)
+    return f"{float(f'{ticks / unit.ticks:.3g}'):,g} {unit.name}"
+
+
 def _axis(drawing: Svg, y: float, first: int, last: int, scale: float, *, above: bool = False) -> None:
     step = 10 ** (len(str(max((last - first) // 5, 1))) - 1)
     step *= next((by for by in (1, 2, 5) if (last - first) / (step * by) <= 8), 10)
+    unit = time_unit(last)
+    # As many as tell one place on the axis from the next, however late it begins.
+    decimals = next(number for number in range(13) if step * 10**number % unit.ticks == 0)
     drawing.line([(_LEFT, y), (_WIDTH - 16, y)])
     tick, text = (-5, -8) if above else (5, 19)
     for when in range(-(-first // step) * step, last + 1, step):
         x = _LEFT + (when - first) * scale
+        label = f"{when / unit.ticks:,.{decimals}f}"
         drawing.line([(x, y), (x, y + tick)])
-        drawing.text(x, y + text, f"{when / 1e6:,g}", anchor="middle", size=_SMALL)
+        inside = _WIDTH - width_of(label, _SMALL) / 2
+        drawing.text(min(x, inside), y + text, label, anchor="middle", size=_SMALL)
     if not above:
-        drawing.text(_WIDTH - 16, y + 36, "time, µs", anchor="end", size=_SMALL)
+        drawing.text(_WIDTH - 16, y + 36, f"time, {unit.name}", anchor="end", size=_SMALL)

@@ -16,6 +16,7 @@ _SMALL = 12.0
 _LABEL = 16.0
 """Pixels of the label of an arrow, which stands above all of it."""
 _NO_SCALE = "Heights are not to scale: what takes little time is as high as its text."
+_AGAIN = "Dashed: on its way when a timer had it sent again."
 _SHADES = {
     "send": "warm", "reply": "warm", "receive": "green", "polling": "rose", "notice": "rose", "copy": "sand",
     "handler": "dark", "interrupt": "grey", "move": "warm", "compute": "dark",
@@ -46,7 +47,11 @@ def draw_sequence(title: str, steps: Sequence[MessageStep]) -> str:
     rows = _rows(steps)
     whole = sum(row.ticks for row in rows) or 1
     heights = [_least(row) + (_MOST - _ROW) * min(1.0, 4 * row.ticks / whole) for row in rows]
-    drawing = Svg(_WIDTH, _TOP + sum(heights) + 32, title)
+    lost = [
+        row.what == "wire" and then is not None and then.what == "timer"
+        for row, then in zip(rows, [*rows[1:], None], strict=True)
+    ]
+    drawing = Svg(_WIDTH, _TOP + sum(heights) + (50 if any(lost) else 32), title)
     drawing.text(20, 26, title, size=15, bold=True)
     for rank, left in enumerate(_COLUMNS):
         drawing.text(left + _BOX / 2, 58, f"processor of rank {rank}", anchor="middle", bold=True)
@@ -55,15 +60,17 @@ def draw_sequence(title: str, steps: Sequence[MessageStep]) -> str:
     for left in _COLUMNS:
         drawing.line([(left + _BOX / 2, 66), (left + _BOX / 2, bottom + 8)], thin=True, dashed=True)
     y = _TOP
-    for row, height in zip(rows, heights, strict=True):
+    for row, height, is_lost in zip(rows, heights, lost, strict=True):
         text = f"{row.what}: {row.name}" if row.name and row.what not in ("notice", "polling") else row.what
         time = f"{row.ticks / 1e6:.3f} µs"
         if row.where == HARDWARE:
-            _way(drawing, row, y, height, f"{text}, {time}")
+            _way(drawing, row, y, height, f"{text}, {time}", lost=is_lost)
         else:
             _box(drawing, row, y, height, text, time)
         y += height
     drawing.text(_WIDTH / 2, bottom + 24, _NO_SCALE, anchor="middle", size=_SMALL)
+    if any(lost):
+        drawing.text(_WIDTH / 2, bottom + 42, _AGAIN, anchor="middle", size=_SMALL)
     return drawing.render()
 
 
@@ -101,11 +108,11 @@ def _box(drawing: Svg, row: _Row, y: float, height: float, text: str, time: str)
     drawing.text(left + _BOX - 6, y + height / 2 + 4.5, time, anchor="end", size=_SMALL)
 
 
-def _way(drawing: Svg, row: _Row, y: float, height: float, text: str) -> None:
+def _way(drawing: Svg, row: _Row, y: float, height: float, text: str, *, lost: bool) -> None:
     if row.what != "wire":
         drawing.text(_WIDTH / 2, y + height / 2 + 4.5, text, anchor="middle", size=_SMALL)
         return
     drawing.text(_WIDTH / 2, y + _LABEL - 3, text, anchor="middle", size=_SMALL)
     sides = _COLUMNS[0] + _BOX, _COLUMNS[1]
     begin, end = reversed(sides) if row.leg == "reply" else sides
-    drawing.line([(begin, y + _LABEL + 2), (end, y + height - 5)], end=True)
+    drawing.line([(begin, y + _LABEL + 2), (end, y + height - 5)], end=not lost, dashed=lost)

@@ -84,6 +84,8 @@ class _Piece(NamedTuple):
 def steps_of(edges: Sequence[PathEdge], recording: Recording, turn: int | None) -> list[MessageStep]:
     """Return the steps of an exchange, in the order in which they first happen.
 
+    What a timer has sent again are other steps than what was sent before: each has a time that a message takes.
+
     Args:
         edges: its critical path, from the call of rank 0 to its return, without gaps.
         recording: of the job.
@@ -95,8 +97,8 @@ def steps_of(edges: Sequence[PathEdge], recording: Recording, turn: int | None) 
     start = edges[0].begin
     cpus = [[span for span in spans if span.end > start] for spans in recording.cpu]
     links = {name: carried.rows() for name, carried in recording.links.items()}
-    found: dict[tuple[str, int, str, str, str], MessageStep] = {}
-    last = None
+    found: dict[tuple[int, str, int, str, str, str], MessageStep] = {}
+    last, timers = None, 0
     owner, now = 0, start
     for edge in edges:
         if edge.begin != now:
@@ -107,9 +109,10 @@ def steps_of(edges: Sequence[PathEdge], recording: Recording, turn: int | None) 
         for piece in _pieces(edge, cpus, owner):
             leg = "" if turn is None else "request" if piece.begin < turn else "reply"
             key = leg, piece.where, piece.what, edge.name, piece.constant.partition(".")[0]
-            step = found.get(key)
+            timers += last is not None and last.what == "timer" != piece.what
+            step = found.get((timers, *key))
             if step is None:
-                step = found[key] = MessageStep(*key, piece.begin - start)
+                step = found[timers, *key] = MessageStep(*key, piece.begin - start)
             step.ticks += piece.end - piece.begin
             step.times += step is not last
             last = step

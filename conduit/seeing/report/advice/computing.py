@@ -88,7 +88,7 @@ def imbalance(recording: ReportRecording, found: Profile) -> list[Advice]:
         seems, unless, remedy = "seems to compute", _UNLESS, _AGAIN.format("spread the work evenly over the ranks")
     return [
         Advice(
-            f"Rank {who} {seems} {_more(heavy[most].computes, most, others)}; they wait for it"
+            f"Rank {who} {seems} {_more(found, heavy[most].computes, most, others)}; they wait for it"
             f"{f', mostly at {place}' if place else ''}. Spread evenly, the work would take {about(saved)} less"
             f"{unless}.",
             remedy,
@@ -109,12 +109,16 @@ def _who(heavy: Mapping[int, _Heavy], most: int) -> tuple[str, list[int]]:
     return like(most, len(computes) - 1 - len(others)), others
 
 
-def _more(computes: Mapping[int, int], most: int, others: Sequence[int]) -> str:
-    """Say how long a rank computes, and how much longer than others."""
+def _more(found: Profile, computes: Mapping[int, int], most: int, others: Sequence[int]) -> str:
+    """Say how long a rank computes where others wait for it, and how much longer than they do."""
+    long = us(computes[most])
+    whole = found.accounts[most].compute
+    if computes[most] < (1 - _HARDLY) * whole:  # pictures and tables show all of it
+        long += f" (of {us(whole)} in all)"
     mean = sum(computes[rank] for rank in others) / len(others)
     if mean <= _HARDLY * computes[most]:
-        return f"{us(computes[most])}, and the others hardly anything"
-    return f"{us(computes[most])}, {computes[most] / mean:.1f} times what the others compute on the average"
+        return f"{long}, and the others hardly anything"
+    return f"{long}, {computes[most] / mean:.1f} times what the others compute on the average"
 
 
 def _heavy(found: Profile) -> dict[int, _Heavy]:
