@@ -12,11 +12,12 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter, Token
 
-from conduit import BadRequest, ConduitError
 from conduit.commandline.names import Value
 from conduit.contract import RankKind
+from conduit.errors import BadRequest, ConduitError
+from conduit.launch.entry_points import DISTRIBUTION
 from conduit.launch.printing.terminal import tell_written
-from conduit.launch.registry import DISTRIBUTION, Spec
+from conduit.launch.registry import Spec
 
 STANDARD_OUTPUT = Path("-")
 

@@ -51,6 +51,7 @@ from conduit.errors import (
 )
 from conduit.launch import interrupts
 from conduit.launch.call_words import DEFAULT_RANKS
+from conduit.launch.entry_points import CONDUITS, FRONT_ENDS, installed
 from conduit.launch.errors.complaints import complain, complain_of
 from conduit.launch.errors.exits import exit_status
 from conduit.launch.errors.tracebacks import whole
@@ -64,7 +65,7 @@ from conduit.launch.printing import output, terminal
 from conduit.launch.printing.endings import ended
 from conduit.launch.printing.formatting import formatted
 from conduit.launch.processes import of_spec, standard_input
-from conduit.launch.registry import CONDUITS, FRONT_ENDS, Spec, installed, parse_spec
+from conduit.launch.registry import Spec, parse_spec
 from conduit.launch.traced import tracing
 from conduit.options import describe, read_float
 from conduit.words import closest, like, text_of
