@@ -112,8 +112,9 @@ def __getattr__(name: str) -> object:
 
 def _import_public() -> None:
     """Import what the public names stand for, all at once: whoever has one finds all of them in this module."""
-    import conduit.public as public  # and not `from conduit`, which asks this module for it
+    from importlib import import_module
 
+    public = import_module("conduit.public")  # as far as it is there: statements would ask this module for it
     for name in __all__:
         if hasattr(public, name):  # in an import that is still going on some may be missing
             globals().setdefault(name, getattr(public, name))

@@ -22,6 +22,7 @@ from conduit.launch import interrupts
 from conduit.launch.call_words import WORDS, WRONG_CALL
 from conduit.launch.entry_points import DISTRIBUTION, commands
 from conduit.launch.errors.complaints import complain_of
+from conduit.launch.hints.hidden import hiding
 from conduit.launch.printing import output, terminal
 
 DONE, FAILED = 0, 1
@@ -170,7 +171,7 @@ def _command(name: str, target: str) -> Callable[..., Any]:
 
 
 def _broken(name: str, target: str, error: Exception) -> Callable[..., Any]:
-    text = f"{type(error).__name__}: {error}"
+    text = "; ".join(filter(None, (f"{type(error).__name__}: {error}", hiding(error))))
 
     def unusable(*words: Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]) -> None:
         raise ConduitError(f"the command '{name}' ({target}) cannot be imported: {text}") from error

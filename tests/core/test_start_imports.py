@@ -71,19 +71,23 @@ def test_a_command_imports_nothing_that_it_does_not_need(tmp_path, monkeypatch, 
 
 
 @pytest.mark.parametrize(
-    ("words", "most"),
+    ("words", "command", "most"),
     [
-        ([], 36),
-        (["--help"], 36),
-        (["--version"], 35),
-        (["tetsam"], 35),
+        ([], None, 36),
+        (["--help"], None, 36),
+        (["--version"], None, 35),
+        (["tetsam"], None, 35),
+        (["run", "--help"], "run", 39),
+        (["run", "--ranks", "many"], "run", 38),
+        (["new", "--help"], "new", 37),
     ],
 )
-def test_what_needs_no_command_imports_none(words, most):
-    """Nor numbers and tasks: of this project no more modules than these."""
+def test_what_explains_a_call_imports_the_command_alone(words, command, most):
+    """No other one, and neither numbers nor tasks: of this project no more modules than these."""
     imported = _imported([sys.executable, "-c", CALL.format(words)])
+    targets = {name: target.partition(":")[0] for name, target in commands().items()}
+    assert [name for name, module in targets.items() if module in imported] == [command] * (command is not None)
     assert sorted(imported & {*NUMBERS, *LOOKED_AT}) == []
-    assert sorted(imported & {target.partition(":")[0] for target in commands().values()}) == []
     own = [name for name in imported if name.partition(".")[0] in ("conduit", "conduits", "extended")]
     assert len(own) <= most
 
