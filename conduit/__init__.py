@@ -4,6 +4,8 @@ Rules that the code cites as R1 stand in docs/contract.md, as X1 in docs/extende
 docs/virtual_time.md.
 """
 
+from __future__ import annotations
+
 import sys
 
 from conduit.launch.imported import install as _tell_interrupts
@@ -18,28 +20,35 @@ _show_uncaught()
 _tell_unrun()
 # isort: split
 
-from conduit.contract import Conduit
-from conduit.core.checked_call import call_guard, checked_call, refuse_call
-from conduit.core.endpoint import Endpoint
-from conduit.core.token import Token
-from conduit.errors import (
-    BadRequest,
-    ConduitError,
-    ConduitWarning,
-    Deadlock,
-    HandlerError,
-    Livelock,
-    NetworkError,
-    TimeLimit,
-    UnknownConduit,
-)
-from conduit.launch.errors.tracebacks import trim_tracebacks
 from conduit.launch.processes.marks import install as _mark_end
-from conduit.launch.registry import available
-from conduit.launch.result import Result
-from conduit.launch.run import current, run, run_async
 
 _mark_end()
+
+TYPE_CHECKING = False  # as `typing` has it, which takes long to import
+if TYPE_CHECKING:
+    from conduit.public import (
+        BadRequest,
+        Conduit,
+        ConduitError,
+        ConduitWarning,
+        Deadlock,
+        Endpoint,
+        HandlerError,
+        Livelock,
+        NetworkError,
+        Result,
+        TimeLimit,
+        Token,
+        UnknownConduit,
+        available,
+        call_guard,
+        checked_call,
+        current,
+        refuse_call,
+        run,
+        run_async,
+        trim_tracebacks,
+    )
 
 __version__: str
 
@@ -80,14 +89,17 @@ _instead = {
 """What to write for names that others have."""
 
 
-def __getattr__(name: str) -> str:
+def __getattr__(name: str) -> object:
     """Return what is looked up only when it is asked for."""
     if name == "__version__":
         from importlib.metadata import version
 
-        from conduit.launch.registry import DISTRIBUTION
+        from conduit.launch.entry_points import DISTRIBUTION
 
         return version(DISTRIBUTION)
+    _import_public()
+    if name in globals():  # as a public name, or as one of the packages in this one
+        return globals()[name]
     from conduit.launch.hints.wrong_names import elsewhere
 
     hint = elsewhere(__name__, name).removeprefix(f"conduit has no {name}").lstrip(":; ")
@@ -96,6 +108,16 @@ def __getattr__(name: str) -> str:
     raise AttributeError(
         f"module 'conduit' has no attribute '{name}'" + (f"; {hint}" if hint else ""), name=name, obj=there
     )
+
+
+def _import_public() -> None:
+    """Import what the public names stand for, all at once: whoever has one finds all of them in this module."""
+    from importlib import import_module
+
+    public = import_module("conduit.public")  # as far as it is there: statements would ask this module for it
+    for name in __all__:
+        if hasattr(public, name):  # in an import that is still going on some may be missing
+            globals().setdefault(name, getattr(public, name))
 
 
 def __dir__() -> list[str]:

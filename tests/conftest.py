@@ -70,6 +70,7 @@ def forked():
         "conduit.launch.jobs.simulated",
         "conduit.commands.cli",
         "conduit.commands.run",
+        "conduit.commands.running",
         environment=os.environ,
     ) as found:
         yield found

@@ -8,15 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter, Token
 
-from conduit import BadRequest, ConduitError
 from conduit.commandline.names import Value
-from conduit.contract import RankKind
+from conduit.errors import BadRequest, ConduitError
+from conduit.launch.entry_points import DISTRIBUTION
 from conduit.launch.printing.terminal import tell_written
-from conduit.launch.registry import DISTRIBUTION, Spec
+
+if TYPE_CHECKING:
+    from conduit.launch.registry import Spec
 
 STANDARD_OUTPUT = Path("-")
 
@@ -113,7 +115,7 @@ def _problem(option: str, path: Path) -> str:
     return ""
 
 
-def check_trace(path: Path | None, specs: Iterable[Spec]) -> None:
+def check_trace(path: Path | None, specs: "Iterable[Spec]") -> None:
     """Refuse a trace to what is no file, or of what cannot be traced, before the work.
 
     Args:
@@ -127,6 +129,8 @@ def check_trace(path: Path | None, specs: Iterable[Spec]) -> None:
         return
     if path == STANDARD_OUTPUT:
         raise BadRequest("--trace - : standard output is for what is printed; name a file")
+    from conduit.contract import RankKind  # with numbers, which no help needs
+
     for spec in specs:
         if not spec.simulated and spec.rank_kind is not RankKind.PROCESS:
             raise BadRequest(

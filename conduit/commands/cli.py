@@ -1,11 +1,11 @@
 """The command line: finds commands by entry point, runs one, turns its outcome into an exit status.
 
-Only the command that is called is imported; `conduit --help` imports all of them for their first lines.
+Only the command that is called is imported; `conduit --help` reads the first lines of the others from their sources.
 """
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from errno import ENOSPC
 from importlib import import_module
 from importlib.metadata import version
@@ -14,14 +14,16 @@ from typing import Annotated, Any
 from cyclopts import App, CycloptsError, Parameter
 
 from conduit.commands.help_shown import ShownHelp
+from conduit.commands.listed import listed
 from conduit.commands.sizes_as_written import in_units
 from conduit.commands.wrong_call import explain, in_options
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
 from conduit.launch import interrupts
 from conduit.launch.call_words import WORDS, WRONG_CALL
+from conduit.launch.entry_points import DISTRIBUTION, commands
 from conduit.launch.errors.complaints import complain_of
+from conduit.launch.hints.hidden import hiding
 from conduit.launch.printing import output, terminal
-from conduit.launch.registry import DISTRIBUTION, commands
 
 DONE, FAILED = 0, 1
 
@@ -61,7 +63,8 @@ def call(arguments: Sequence[str], within: str = "") -> int:
     WORDS.set(tuple(arguments))
     try:
         with interrupts.tried_again():  # a job's calls may die after it, as while its report is written
-            status = app(name)(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
+            line = _line_of(arguments)
+            status = line(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
         if sys.stdout is not None:  # by who calls this; of a process of its own `main` sees to it
             sys.stdout.flush()
         return status if isinstance(status, int) else DONE
@@ -125,8 +128,22 @@ def _say(name: str, exc: ConduitError, words: Sequence[str]) -> int:
     return WRONG_CALL if wrong_call else FAILED
 
 
-def app(name: str, kind: type[App] = App) -> App:
-    """Return the command line with that command, or with all commands if there is none of that name."""
+def _line_of(arguments: Sequence[str]) -> App:
+    """Return the command line as a call needs it: with one command, or with all, of which it may name one for help."""
+    name, known = next(iter(arguments), ""), commands()
+    if name in known or name == "--version":
+        return app({name} & known.keys())
+    return app(known.keys() & arguments, known)
+
+
+def app(called: Collection[str], shown: Collection[str] = (), kind: type[App] = App) -> App:
+    """Return the command line.
+
+    Args:
+        called: the commands that may be called, or explained.
+        shown: those that are listed; which of them may not be called too are not imported, as far as that is possible.
+        kind: what to make it of.
+    """
     made = kind(
         name="conduit",
         help=_ABOUT,
@@ -135,10 +152,11 @@ def app(name: str, kind: type[App] = App) -> App:
         version=lambda: version(DISTRIBUTION),
         suppress_keyboard_interrupt=False,
     )
-    found = commands()
-    wanted = [name] if name in found else [] if name == "--version" else list(found)
-    for each in wanted:
-        made.command(_command(each, found[each]), name=each)
+    for name, target in commands().items():
+        if name in called:
+            made.command(_command(name, target), name=name)
+        elif name in shown:
+            made.command(listed(target) or _command(name, target), name=name)
     return made
 
 
@@ -153,7 +171,7 @@ def _command(name: str, target: str) -> Callable[..., Any]:
 
 
 def _broken(name: str, target: str, error: Exception) -> Callable[..., Any]:
-    text = f"{type(error).__name__}: {error}"
+    text = "; ".join(filter(None, (f"{type(error).__name__}: {error}", hiding(error))))
 
     def unusable(*words: Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]) -> None:
         raise ConduitError(f"the command '{name}' ({target}) cannot be imported: {text}") from error

@@ -22,9 +22,10 @@ from conduit.commandline.names import BenchmarkNames, ConduitNames, Value
 from conduit.commands.tables import grid
 from conduit.contract import RankKind
 from conduit.errors import BadRequest, ConduitError
+from conduit.launch.entry_points import COMMANDS, commands, installed
 from conduit.launch.printing import output
 from conduit.launch.printing.terminal import writing_for_itself
-from conduit.launch.registry import COMMANDS, commands, installed, parse_spec
+from conduit.launch.registry import parse_spec
 from conduit.options import describe, question
 from conduit.seeing.comparison import (
     BenchmarkResult,

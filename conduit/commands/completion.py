@@ -10,7 +10,7 @@ from conduit.commandline.names import Choices, Names, OfConduit
 from conduit.commands.cli import app
 from conduit.commands.compare import benchmarks
 from conduit.commands.completing_lines import bash_lines
-from conduit.launch.registry import CONDUITS, OPERATIONS, commands, installed
+from conduit.launch.entry_points import CONDUITS, OPERATIONS, commands, installed
 
 
 class _Completing(App):
@@ -52,7 +52,7 @@ def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
     Args:
         shell: For which shell.
     """
-    line = app("", _Completing)
+    line = app(commands(), kind=_Completing)
     print(line.generate_completion(prog_name="conduit", shell=shell), end="")
     if shell == "bash":
         print(bash_lines(_several_values(line)), end="")

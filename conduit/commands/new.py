@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from conduit.errors import BadRequest, ConduitError
-from conduit.launch.registry import COMMANDS, CONDUITS, DISTRIBUTION, SUITES, installed
+from conduit.launch.entry_points import COMMANDS, CONDUITS, DISTRIBUTION, SUITES, installed
 
 TEMPLATE = "loggp"
 _FORMULAS = f"  docs/models/{TEMPLATE}.md has the formulas."

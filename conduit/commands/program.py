@@ -21,7 +21,7 @@ from conduit.core import to_await, written
 from conduit.core.calls import kept_in, note_kept
 from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError, ConduitWarning
-from conduit.launch import registry
+from conduit.launch import entry_points
 from conduit.launch.errors.at_end import raise_error
 from conduit.launch.errors.tracebacks import plugins_part
 from conduit.launch.program.folders import is_below, is_of_project
@@ -72,7 +72,7 @@ class ProgramFile:
         # What is shown of it is what runs, although the file may be edited meanwhile, or the program go elsewhere.
         linecache.cache[str(path)] = (len(source), None, _lines(source), str(path))
         self._folder = path.absolute().parent
-        api = _api(self.tree, registry.installed(registry.FRONT_ENDS))
+        api = _api(self.tree, entry_points.installed(entry_points.FRONT_ENDS))
         self.api: str | None = api.value if isinstance(api, ast.Constant) and isinstance(api.value, str) else None
         self.api_source = "" if api is None else textwrap.shorten(ast.unparse(api), written.SHOWN, placeholder=" ...")
         self._is_script = any(isinstance(node, ast.If) and "__name__" in ast.dump(node.test) for node in self.tree.body)

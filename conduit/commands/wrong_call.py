@@ -19,7 +19,7 @@ from cyclopts import (
 
 from conduit.commandline.names import Value
 from conduit.launch.call_words import conduits_given
-from conduit.launch.registry import CONDUITS, available, installed
+from conduit.launch.entry_points import CONDUITS, installed
 from conduit.words import in_spec, like
 
 _OF_RUN = {"report": "--report DIR", "trace": "--trace FILE", "stats": "--stats"}
@@ -157,6 +157,8 @@ def _after(option: str, error: CycloptsError) -> str:
 
 def _of_a_conduit(word: str, error: UnknownOptionError) -> tuple[str, str] | None:
     """Return what is wrong and what to do where an option is one of a conduit, and stands in its spec; else None."""
+    from conduit.launch.registry import available  # with what conduits are made of
+
     words = [*(error.root_input_tokens or ()), ""]
     word = next((each for each in words if each.startswith(f"{word}=")), word)
     option, equals, value = word.partition("=")

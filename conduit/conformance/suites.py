@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 from pathlib import Path
 
-from conduit.launch.registry import SUITES, installed
+from conduit.launch.entry_points import SUITES, installed
 
 
 def suite_folders() -> dict[str, Path]:

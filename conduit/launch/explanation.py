@@ -13,9 +13,10 @@ from typing import Any
 import attrs
 
 from conduit.errors import BadRequest, NetworkError
+from conduit.launch.entry_points import DISTRIBUTION, OPERATIONS, installed
 from conduit.launch.explaining import ExplainedExchange, explain_named
 from conduit.launch.fresh import call_fresh
-from conduit.launch.registry import DISTRIBUTION, OPERATIONS, Spec, installed, parse_spec
+from conduit.launch.registry import Spec, parse_spec
 from conduit.options import describe, in_effect
 from conduit.seeing.pictures import Table, shown
 from conduit.seeing.timeline.sequence import draw_sequence

@@ -13,9 +13,6 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Protocol
 
-from conduit.core import written
-from conduit.core.checked_call import CURRENT
-from conduit.launch.hanging.loops import program_frame
 from conduit.launch.printing import terminal
 
 if TYPE_CHECKING:
@@ -116,6 +113,8 @@ def insist(job: Interrupted) -> None:
     if not getattr(handler, "__module__", "").startswith("trio."):
         return  # the program's own
 
+    from conduit.core.checked_call import CURRENT  # as the job has imported it, and what `_where` needs
+
     worker = threading.get_ident()
     said: list[str] = []
 
@@ -162,6 +161,9 @@ def insist(job: Interrupted) -> None:
 
 def _where(worker: int) -> str:
     """Return where a program is that runs in a thread, as " at prog.py:7 in main"; "" where none does."""
+    from conduit.core import written
+    from conduit.launch.hanging.loops import program_frame
+
     frame = program_frame(sys._current_frames().get(worker))
     if frame is None:
         return ""

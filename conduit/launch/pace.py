@@ -16,7 +16,8 @@ from conduit.launch.registry import parse_spec
 from conduit.launch.run import run
 
 if TYPE_CHECKING:
-    from conduit import Endpoint, Token
+    from conduit.core.endpoint import Endpoint
+    from conduit.core.token import Token
 
 SLOW = 1e-3
 """Seconds that a round trip may take without a word.  The suite's programs poll, compute and set limits by what

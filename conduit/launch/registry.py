@@ -1,16 +1,16 @@
 """Which conduits, commands and suites are installed, and what a spec string means.
 
-Everything is found by entry point, so that a plugin appears without a change here.  Entry points are looked up when a
-name is first asked for, never on import, and only what is asked for is imported.
+Everything is found by entry point (`entry_points`), so that a plugin appears without a change here.  Only what is
+asked for is imported.
 """
 
 import ast
 import functools
 import inspect
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from types import MappingProxyType
 from typing import Any
 
@@ -22,6 +22,7 @@ from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
 from conduit.launch import wrong_spec
 from conduit.launch.class_problems import attribute_problem, making_problem, signature_problem
+from conduit.launch.entry_points import CONDUITS, FRONT_ENDS, installed, lookup, malformed
 from conduit.options import (
     declaration_problem,
     in_effect,
@@ -32,16 +33,6 @@ from conduit.options import (
     with_comma,
 )
 from conduit.words import like
-
-DISTRIBUTION = "conduit-am"
-"""The name under which this package is installed."""
-
-CONDUITS = "conduit.conduits"
-COMMANDS = "conduit.commands"
-SUITES = "conduit.conformance"
-FRONT_ENDS = "conduit.front_ends"
-OPERATIONS = "conduit.operations"
-LAYERS = "conduit.layers"
 
 
 @attrs.frozen
@@ -188,7 +179,7 @@ def find(name: str) -> type[Conduit]:
     """
     entry = installed(CONDUITS).get(name)
     if entry is None:
-        _lookup.cache_clear()  # it may have been installed since the first look
+        lookup.cache_clear()  # it may have been installed since the first look
         entry = installed(CONDUITS).get(name)
     if entry is None:
         chosen = {**_with_value(name), **_chosen()}
@@ -255,49 +246,9 @@ def _variant(name: str, cls: type[Conduit], value: str) -> type[Conduit]:
     return found
 
 
-def commands() -> Mapping[str, str]:
-    """Return where each installed command is found: `package.module:function` by name, nothing imported."""
-    return MappingProxyType({name: entry.value for name, entry in sorted(installed(COMMANDS).items())})
-
-
-def layers() -> list[str]:
-    """Return the packages that have registered as layers, whose lines are left out of reports."""
-    return [entry.module for entry in installed(LAYERS).values() if not _malformed(entry)]
-
-
-def plugins() -> set[str]:
-    """Return the packages that registered conduits are in, without those whose lines are left out of reports."""
-    layers_ = {module.partition(".")[0] for module in layers()}
-    return {entry.value.partition(":")[0].partition(".")[0] for entry in installed(CONDUITS).values()} - layers_
-
-
-def installed(group: str) -> Mapping[str, EntryPoint]:
-    """Return the entry points of a group by name; nothing is imported.
-
-    Of two distributions that register the same name the first on the path counts, as for modules; a conduit of such a
-    name cannot be used.
-    """
-    return {name: entries[0] for name, entries in _lookup(group).items()}
-
-
-@functools.cache
-def _lookup(group: str) -> Mapping[str, Sequence[EntryPoint]]:
-    found: dict[str, list[EntryPoint]] = {}
-    for entry in entry_points(group=group):
-        found.setdefault(entry.name, []).append(entry)
-    return MappingProxyType(found)
-
-
-def _malformed(entry: EntryPoint) -> str:
-    """Return why an entry point leads to nothing, "" where it leads somewhere."""
-    if EntryPoint.pattern.match(entry.value) is None:
-        return f"its entry point is {entry.value!r}; write {entry.name} = package.module:Class"
-    return ""
-
-
 def _in_conflict(name: str) -> str:
     """Return which packages have registered different conduits under one name, "" where it is one package."""
-    entries = _lookup(CONDUITS).get(name, ())
+    entries = lookup(CONDUITS).get(name, ())
     if len({entry.value for entry in entries}) < 2:
         return ""
     who = [f"{'a package' if entry.dist is None else entry.dist.name} ({entry.value})" for entry in entries]
@@ -306,7 +257,7 @@ def _in_conflict(name: str) -> str:
 
 def _load(name: str, entry: EntryPoint) -> "type[Conduit] | ImportFailure":
     """Import a conduit; whatever its import raises belongs to that conduit alone, be it that it exits."""
-    if problem := _malformed(entry) or _in_conflict(name):
+    if problem := malformed(entry) or _in_conflict(name):
         return ImportFailure(name, entry.value, ConduitError(problem))
     try:
         found = entry.load()

@@ -11,6 +11,17 @@ from conduit.errors import BadRequest
 
 if TYPE_CHECKING:
     from conduit.seeing.timeline import Timeline
+else:
+
+    class _Timeline:
+        """Stands for the class where annotations are evaluated, as by `typing.get_type_hints`: imported only then."""
+
+        def __or__(self, other: object) -> object:
+            from conduit.seeing.timeline import Timeline
+
+            return Timeline | other
+
+    Timeline = _Timeline()
 
 _SECONDS = "write `result.seconds`, the job's duration on its own clock"
 _VALUES = "write `result.values`, what each rank's main has returned"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from conduit.commands.cli import call
-from conduit.launch import registry
+from conduit.launch import entry_points
 
 
 class Outcome(NamedTuple):
@@ -50,21 +50,21 @@ def shown(command, tmp_path, monkeypatch):
 def install(monkeypatch):
     """Register an object under a name in an entry-point group, beside what is installed."""
     added: list[EntryPoint] = []
-    looked_up = registry.entry_points
+    looked_up = entry_points.entry_points
     module = ModuleType("a_plugin")
     monkeypatch.setitem(sys.modules, "a_plugin", module)
     monkeypatch.setattr(
-        registry,
+        entry_points,
         "entry_points",
         lambda *, group: [*looked_up(group=group), *(entry for entry in added if entry.group == group)],
     )
-    registry._lookup.cache_clear()
+    entry_points.lookup.cache_clear()
 
     def register(group: str, name: str, what: object = None, target: str = "") -> None:
         if what is not None:
             setattr(module, name, what)
         added.append(EntryPoint(name, target or f"a_plugin:{name}", group))
-        registry._lookup.cache_clear()
+        entry_points.lookup.cache_clear()
 
     yield register
-    registry._lookup.cache_clear()
+    entry_points.lookup.cache_clear()

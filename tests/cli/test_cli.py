@@ -10,7 +10,7 @@ import pytest
 
 from conduit import BadRequest, ConduitError, UnknownConduit
 from conduit.commands.cli import call
-from conduit.launch.registry import COMMANDS, commands
+from conduit.launch.entry_points import COMMANDS, commands
 
 BENCHMARKS = ["testam", "testsmall", "testlarge", "testbarrier", "testcoll", "testlogp"]
 MPI_BENCHMARKS = ["mpi-pingpong", "mpi-bandwidth", "mpi-coll", "mpi-logp", "mpi-patterns"]

@@ -12,7 +12,7 @@ from contextlib import redirect_stdout
 import pytest
 
 from conduit.commands.cli import call
-from conduit.launch.registry import CONDUITS, installed
+from conduit.launch.entry_points import CONDUITS, installed
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -18,6 +18,7 @@ class Pressing:
 
 sys.meta_path.insert(0, Pressing())
 """
+SCRIPTS = {"asks.py": "import conduit\n\nconduit.run\n", "takes.py": "from conduit import run\n"}
 COMMAND = "import sys\nfrom conduit.commands.cli import main\nsys.exit(main())\n"
 
 
@@ -26,7 +27,8 @@ def interrupted(tmp_path):
     """Run Python in a process where Ctrl-C comes as a module is imported; return what it ends with, and says."""
     (tmp_path / "sitecustomize.py").write_text(PRESSING)
     (tmp_path / "conduit").write_text(COMMAND)
-    (tmp_path / "script.py").write_text("import conduit\n")
+    for name, script in SCRIPTS.items():
+        (tmp_path / name).write_text(script)
 
     def run(at, *words):
         environment = {**os.environ, "PYTHONPATH": python_path(tmp_path), "PRESSED_AT": at}
@@ -56,9 +58,17 @@ def test_ctrl_c_while_the_command_is_imported_is_one_word(interrupted, words, at
     assert interrupted(at, *words, "list") == (130, "", "interrupted\n")
 
 
-def test_ctrl_c_while_a_script_imports_this_package_shows_the_line_of_the_script(interrupted):
-    for at in ("conduit.launch.errors.uncaught", "conduit.launch.run"):
-        status, out, err = interrupted(at, "{folder}/script.py")
-        assert (out, err.splitlines()[-2:]) == ("", ["    import conduit", "KeyboardInterrupt"])
-        assert len(err.splitlines()) == 4
-        assert status not in (0, 1)
+@pytest.mark.parametrize(
+    ("name", "at", "line"),
+    [
+        ("asks.py", "conduit.launch.errors.uncaught", "import conduit"),
+        ("asks.py", "conduit.launch.run", "conduit.run"),
+        ("takes.py", "conduit.launch.hints.hidden", "from conduit import run"),
+        ("takes.py", "conduit.launch.run", "from conduit import run"),
+    ],
+)
+def test_ctrl_c_while_a_script_imports_this_package_shows_the_line_of_the_script(interrupted, name, at, line):
+    status, out, err = interrupted(at, f"{{folder}}/{name}")
+    assert (out, err.splitlines()[-2:]) == ("", [f"    {line}", "KeyboardInterrupt"])
+    assert len(err.splitlines()) == 4
+    assert status not in (0, 1)

@@ -15,7 +15,8 @@ from conduit.commandline.console import make_console, print_table
 from conduit.commands.tables import grid
 from conduit.contract import Constant, RawTable
 from conduit.errors import UnknownConduit
-from conduit.launch.registry import CONDUITS, parse_spec
+from conduit.launch.entry_points import CONDUITS
+from conduit.launch.registry import parse_spec
 from conduit.options import describe, in_effect
 from conduits.loggp import Loggp
 

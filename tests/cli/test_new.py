@@ -6,7 +6,7 @@ import tomllib
 import pytest
 
 import conduit
-from conduit.launch.registry import CONDUITS
+from conduit.launch.entry_points import CONDUITS
 
 
 @pytest.fixture(autouse=True)

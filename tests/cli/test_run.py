@@ -16,8 +16,8 @@ import conduit
 from conduit.commands import reported
 from conduit.commands.program import ProgramFile
 from conduit.errors import BadRequest
+from conduit.launch.entry_points import FRONT_ENDS
 from conduit.launch.processes import of_spec
-from conduit.launch.registry import FRONT_ENDS
 from conduit.seeing.comparison import read_results
 
 

@@ -8,7 +8,7 @@ import attrs
 import pytest
 from rich.console import Console
 
-from conduit.commands import run as run_module
+from conduit.commands import running
 from conduit.commands.cli import call
 from conduit.commands.tables import print_specs
 from conduit.errors import BadRequest, NetworkError
@@ -88,7 +88,7 @@ def test_it_goes_on_after_an_error_of_the_network_before_the_program_begins(run,
     def fails(runner, file, args, settings, words, **more):
         raise NetworkError("no route to host 1")
 
-    monkeypatch.setattr("conduit.commands.run._run", fails)
+    monkeypatch.setattr("conduit.commands.running._run", fails)
     assert run("async def main(ep): pass", "loggp", "sci") == (
         1,
         "",
@@ -254,8 +254,8 @@ def test_times_of_different_clocks_are_not_divided(run, monkeypatch):
     def one(file, spec, *rest):
         return attrs.evolve(ran(file, spec, *rest), simulated=clocks[spec.text])
 
-    ran = run_module._ran
-    monkeypatch.setattr(run_module, "_ran", one)
+    ran = running._ran
+    monkeypatch.setattr(running, "_ran", one)
     _, out, _ = run("async def main(ep): pass", *clocks)
     rows = [line.split() for line in out.split("─\n")[1].splitlines() if line]
     assert [(row[0], len(row), row[-1]) for row in rows] == [

@@ -10,7 +10,8 @@ import conduit
 from conduit.benchmarks import Parameters, Progress
 from conduit.commands import testam_program
 from conduit.contract import Category
-from conduit.launch.registry import CONDUITS, parse_spec
+from conduit.launch.entry_points import CONDUITS
+from conduit.launch.registry import parse_spec
 from conduit.words import value_text
 from conduits.loggp import Loggp
 

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import inspect
+import typing
 
 import pytest
 
@@ -74,6 +75,21 @@ def test_every_public_name_has_a_docstring_of_its_own(name):
     text = inspect.cleandoc(part.__doc__ or "")
     assert len(text.split("\n")[0]) > 15
     assert text.split("\n\n")[0].rstrip()[-1] in ".:"
+
+
+@pytest.mark.parametrize("name", conduit.__all__)
+def test_the_types_of_every_public_name_can_be_looked_up(name):
+    """As tools for documentation and for conversion do."""
+    part = getattr(conduit, name)
+    assert typing.get_type_hints(part).keys() == {*getattr(part, "__annotations__", ())}
+
+
+def test_the_type_of_a_trace_is_that_of_traces():
+    async def main(ep):
+        pass
+
+    trace = conduit.run(main, conduit="loggp", trace=True).trace
+    assert typing.get_type_hints(conduit.Result)["trace"] == type(trace) | None
 
 
 def test_errors_are_what_they_are_said_to_be():

@@ -46,6 +46,20 @@ def test_a_script_that_is_called_as_a_package_which_this_one_needs(tmp_path):
     )
 
 
+@pytest.mark.parametrize("words", [["testam"], ["run", "trio.py"], ["run", "prog.py"]])
+def test_a_command_beside_a_file_that_hides_what_this_package_needs(tmp_path, words):
+    """It is imported when the command is: then it may ask this package for names that are still to come."""
+    hider = tmp_path / "trio.py"
+    hider.write_text(PROGRAM.format(first="os"))
+    (tmp_path / "prog.py").write_text("async def main(ep): pass\n")
+    command = [sys.executable, "-m", "conduit", *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith(
+        f"{hider} hides the package trio: give the file another name, such as my_trio.py"
+    )
+
+
 def test_conduit_run_beside_a_file_that_hides_what_the_program_imports(tmp_path):
     hider = tmp_path / "mpi4py.py"
     hider.write_text("x = 1\n")

@@ -11,7 +11,7 @@ import pytest
 
 from conduit.contract import Conduit, Constant, Limits
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
-from conduit.launch import registry
+from conduit.launch import entry_points, registry
 from conduit.options import SimOptions, option
 from conduits.loggp import Loggp
 
@@ -43,13 +43,13 @@ def plugins(monkeypatch):
     """Install these entry points, and none but these, for one test."""
     table: dict[str, dict[str, str]] = {}
 
-    def entry_points(*, group: str):
+    def looked_up(*, group: str):
         return [EntryPoint(name, value, group) for name, value in table.get(group, {}).items()]
 
-    monkeypatch.setattr(registry, "entry_points", entry_points)
-    registry._lookup.cache_clear()
+    monkeypatch.setattr(entry_points, "entry_points", looked_up)
+    entry_points.lookup.cache_clear()
     yield table
-    registry._lookup.cache_clear()
+    entry_points.lookup.cache_clear()
 
 
 LOAD = EntryPoint.load
@@ -58,7 +58,7 @@ LOAD = EntryPoint.load
 @pytest.fixture
 def toys(plugins, monkeypatch):
     monkeypatch.setattr(EntryPoint, "load", lambda self: {"toy:Toy": Toy, "toy:f": explode}.get(self.value) or broken())
-    plugins[registry.CONDUITS] = {"toy": "toy:Toy", "broken": "gone:Gone", "wrong": "toy:f"}
+    plugins[entry_points.CONDUITS] = {"toy": "toy:Toy", "broken": "gone:Gone", "wrong": "toy:f"}
 
 
 def broken():
@@ -163,7 +163,7 @@ def test_unknown_conduit_lists_the_known_ones(toys):
     ],
 )
 def test_text_that_is_no_spec_says_what_may_be_meant(toys, plugins, spec, message):
-    plugins[registry.FRONT_ENDS] = {"tot4me": "toy:f"}
+    plugins[entry_points.FRONT_ENDS] = {"tot4me": "toy:f"}
     with pytest.raises(UnknownConduit) as refused:
         registry.parse_spec(spec)
     assert str(refused.value) == message
@@ -196,7 +196,7 @@ def test_a_plugin_that_cannot_import_something_is_told_with_its_own_line(toys, p
     (folder / "port.py").write_text("import conduit\nimport attrrs\n")
     monkeypatch.setattr(EntryPoint, "load", LOAD)  # what `toys` has put another in the place of
     monkeypatch.syspath_prepend(tmp_path)
-    plugins[registry.CONDUITS]["torn"] = "conduit_torn:Torn"
+    plugins[entry_points.CONDUITS]["torn"] = "conduit_torn:Torn"
     with pytest.raises(UnknownConduit) as caught:
         registry.find("torn")
     assert str(caught.value) == (
@@ -214,21 +214,21 @@ def test_find_imports_no_other_conduit(toys, monkeypatch):
 
 def test_conduit_installed_after_the_first_look_is_found(toys, plugins, monkeypatch):
     assert "late" not in registry.available()
-    plugins[registry.CONDUITS]["late"] = "late:Late"
+    plugins[entry_points.CONDUITS]["late"] = "late:Late"
     late = type("Late", (Toy,), {"name": "late"})
     monkeypatch.setattr(EntryPoint, "load", lambda self: late)
     assert registry.find("late") is late
 
 
 def test_name_of_the_class_must_be_the_registered_one(toys, plugins):
-    plugins[registry.CONDUITS]["other"] = "toy:Toy"
+    plugins[entry_points.CONDUITS]["other"] = "toy:Toy"
     message = r"^conduit 'other' \(toy:Toy\) cannot be used: TypeError: the class is named 'toy'; set name = 'oth"
     with pytest.raises(UnknownConduit, match=message):
         registry.find("other")
 
 
 def test_a_class_without_a_name_is_told_to_have_one(toys, plugins, monkeypatch):
-    plugins[registry.CONDUITS]["other"] = "toy:Toy"
+    plugins[entry_points.CONDUITS]["other"] = "toy:Toy"
     nameless = type("Nameless", (Toy,), {})
     monkeypatch.delattr(Toy, "name")
     monkeypatch.setattr(EntryPoint, "load", lambda self: nameless)
@@ -237,14 +237,14 @@ def test_a_class_without_a_name_is_told_to_have_one(toys, plugins, monkeypatch):
 
 
 def test_commands_are_named_without_being_imported(plugins):
-    plugins[registry.COMMANDS] = {"testam": "no.such.module:testam", "list": "also.none:f"}
-    assert registry.commands() == {"list": "also.none:f", "testam": "no.such.module:testam"}
+    plugins[entry_points.COMMANDS] = {"testam": "no.such.module:testam", "list": "also.none:f"}
+    assert entry_points.commands() == {"list": "also.none:f", "testam": "no.such.module:testam"}
 
 
 def test_the_distribution_registers_its_conduits_and_commands():
     ours = importlib.metadata.distribution("conduit-am").entry_points
-    assert {entry.name for entry in ours if entry.group == registry.CONDUITS} >= {"loggp", "sci"}
-    assert {entry.name for entry in ours if entry.group == registry.COMMANDS} >= set(
+    assert {entry.name for entry in ours if entry.group == entry_points.CONDUITS} >= {"loggp", "sci"}
+    assert {entry.name for entry in ours if entry.group == entry_points.COMMANDS} >= set(
         ["list", "show", "run", "raw", "conform", "new", "testam", "testsmall", "testlarge", "testlogp"]
     )
 
@@ -393,14 +393,14 @@ class Forgetful(Toy):
 )
 def test_a_class_that_is_not_finished_is_refused_with_what_it_lacks(plugins, monkeypatch, cls, why):
     monkeypatch.setattr(EntryPoint, "load", lambda self: cls)
-    plugins[registry.CONDUITS] = {"toy": "toy:Toy"}
+    plugins[entry_points.CONDUITS] = {"toy": "toy:Toy"}
     with pytest.raises(UnknownConduit, match=re.escape(f"conduit 'toy' (toy:Toy) cannot be used: TypeError: {why}")):
         registry.parse_spec("toy")
 
 
 def test_a_method_that_takes_more_than_it_is_given_is_used(plugins, monkeypatch):
     monkeypatch.setattr(EntryPoint, "load", lambda self: ByPlace)
-    plugins[registry.CONDUITS] = {"toy": "toy:Toy"}
+    plugins[entry_points.CONDUITS] = {"toy": "toy:Toy"}
     assert registry.parse_spec("toy").cls is ByPlace
 
 
@@ -489,7 +489,7 @@ def test_an_option_that_is_declared_wrongly(toys, plugins, tmp_path, monkeypatch
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "conduit_torn_option", raising=False)
     linecache.clearcache()
-    plugins[registry.CONDUITS]["torn"] = "conduit_torn_option:Torn"
+    plugins[entry_points.CONDUITS]["torn"] = "conduit_torn_option:Torn"
     with pytest.raises(UnknownConduit) as caught:
         registry.find("torn")
     assert str(caught.value) == (f"conduit 'torn' (conduit_torn_option:Torn) cannot be used: {why.format(file=file)}")
@@ -498,14 +498,14 @@ def test_an_option_that_is_declared_wrongly(toys, plugins, tmp_path, monkeypatch
 @pytest.mark.parametrize("value", ["conduit_tring Tring", ""])
 def test_an_entry_point_that_is_none_breaks_nothing_else(toys, plugins, monkeypatch, value):
     monkeypatch.setattr(EntryPoint, "load", LOAD)
-    plugins[registry.CONDUITS]["torn"] = value
-    plugins[registry.LAYERS] = {"torn": value, "sound": "sound.part"}
+    plugins[entry_points.CONDUITS]["torn"] = value
+    plugins[entry_points.LAYERS] = {"torn": value, "sound": "sound.part"}
     with pytest.raises(UnknownConduit) as caught:
         registry.find("torn")
     assert str(caught.value) == (
         f"conduit 'torn' ({value}) cannot be used: its entry point is {value!r}; write torn = package.module:Class"
     )
-    assert registry.layers() == ["sound.part"]
+    assert entry_points.layers() == ["sound.part"]
     assert "torn" in registry.available()
 
 
@@ -514,7 +514,7 @@ def test_a_plugin_that_exits_when_it_is_imported(toys, plugins, monkeypatch, tmp
     file.write_text("raise SystemExit('go away')")
     monkeypatch.setattr(EntryPoint, "load", LOAD)
     monkeypatch.syspath_prepend(tmp_path)
-    plugins[registry.CONDUITS]["going"] = "conduit_going:Going"
+    plugins[entry_points.CONDUITS]["going"] = "conduit_going:Going"
     assert str(registry.available()["going"]) == f"SystemExit: go away ({file}:1)"
 
 
@@ -524,13 +524,13 @@ def test_a_name_that_two_packages_register_is_neither_s(plugins, monkeypatch):
             self.name = name
 
     def entry(package, value):
-        made = EntryPoint("toy", value, registry.CONDUITS)
+        made = EntryPoint("toy", value, entry_points.CONDUITS)
         vars(made)["dist"] = Package(package)
         return made
 
     def registered(*entries):
-        monkeypatch.setattr(registry, "entry_points", lambda *, group: entries)
-        registry._lookup.cache_clear()
+        monkeypatch.setattr(entry_points, "entry_points", lambda *, group: entries)
+        entry_points.lookup.cache_clear()
 
     monkeypatch.setattr(EntryPoint, "load", lambda self: Toy)
     registered(entry("ours", "toy:Toy"), entry("theirs", "their_toy:Toy"))

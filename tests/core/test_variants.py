@@ -7,7 +7,7 @@ import pytest
 
 from conduit.contract import Conduit, Limits
 from conduit.errors import BadRequest, UnknownConduit
-from conduit.launch import registry
+from conduit.launch import entry_points, registry
 from conduit.options import SimOptions, option
 
 
@@ -66,12 +66,12 @@ class Many(Conduit):
 
 @pytest.fixture(autouse=True)
 def many(monkeypatch):
-    entries = [EntryPoint("many", "many:Many", registry.CONDUITS)]
-    monkeypatch.setattr(registry, "entry_points", lambda *, group: [e for e in entries if e.group == group])
+    entries = [EntryPoint("many", "many:Many", entry_points.CONDUITS)]
+    monkeypatch.setattr(entry_points, "entry_points", lambda *, group: [e for e in entries if e.group == group])
     monkeypatch.setattr(EntryPoint, "load", lambda self: Many)
-    registry._lookup.cache_clear()
+    entry_points.lookup.cache_clear()
     yield
-    registry._lookup.cache_clear()
+    entry_points.lookup.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,7 @@ _SETTINGS = {"COLUMNS": "100", "PYTHONWARNINGS": "default", "NO_COLOR": "1"}
 _USUAL = (
     "conduit.commands.cli",
     "conduit.commands.run",
+    "conduit.commands.running",
     "conduit.launch.jobs.simulated",
     "extended",
     "rich.console",

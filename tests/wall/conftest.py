@@ -32,9 +32,9 @@ def environment(folder):
 @pytest.fixture
 def local(folder, monkeypatch):
     """Let this process find it; gives the spec."""
-    from conduit.launch import registry
+    from conduit.launch import entry_points
 
     monkeypatch.syspath_prepend(folder)
-    registry._lookup.cache_clear()
+    entry_points.lookup.cache_clear()
     yield "local"
-    registry._lookup.cache_clear()
+    entry_points.lookup.cache_clear()

@@ -17,7 +17,7 @@ from conduit.core import checked_call
 from conduit.core.arguments import shown
 from conduit.core.steps import steps_from, steps_of
 from conduit.errors import BadRequest, ConduitError, ConduitWarning
-from conduit.launch import registry
+from conduit.launch import entry_points
 from conduit.launch.hints.another_loop import NO_TASK, is_elsewhere
 from conduit.launch.hints.misused_arguments import STARTED
 from conduit.launch.hints.predicates import is_of_predicate
@@ -150,7 +150,7 @@ def plugins_part(error: BaseException) -> TracebackType | None:
 
     None where there is none: for commands, which no line of a program has called.
     """
-    packages = registry.plugins()
+    packages = entry_points.plugins()
     for step in steps_of(error):
         if str(step.tb_frame.f_globals.get("__name__", "")).partition(".")[0] in packages:
             return step

@@ -10,7 +10,7 @@ import trio
 
 from conduit.core.checked_call import CURRENT
 from conduit.errors import BadRequest, ConduitError
-from conduit.launch import registry
+from conduit.launch import entry_points
 from conduit.launch.call_words import WORDS, conduits_given
 from conduit.launch.program.folders import is_own, program_frame
 from conduit.launch.program.front_ends import given_by
@@ -67,14 +67,14 @@ def _of_front_end(module: FrameType) -> str:
     name = "" if "api" in module.f_globals else _called()
     if not name:
         return ""
-    runner = registry.installed(registry.FRONT_ENDS)[name].load()
+    runner = entry_points.installed(entry_points.FRONT_ENDS)[name].load()
     return f'put `api = "{name}"` at its top{_other_conduit(runner)}, and '
 
 
 def _called() -> str:
     """Return the front end whose `run` a program has called, "" where it is that of the core."""
     callers = list(_callers())
-    for name, entry in registry.installed(registry.FRONT_ENDS).items():
+    for name, entry in entry_points.installed(entry_points.FRONT_ENDS).items():
         package = entry.value.partition(":")[0].rpartition(".")[0]
         if any(each.startswith(f"{package}.") for each in callers):
             return name

@@ -15,8 +15,8 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
 _MISSED = re.compile(r"^cannot import name '(\w+)'")
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))) + os.sep
-_NAME = os.path.basename(os.path.dirname(_PACKAGE))
+_BESIDE, _NAME = os.path.split(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
+"""The folder that this package is in, and what it is called there."""
 _CIRCLE = "partially initialized module"
 
 
@@ -104,8 +104,12 @@ def _begun(error: BaseException) -> str:
 
 
 def _is_of_package(file: str) -> bool:
-    """Say whether a file is one of this package, of an installed one, or of Python."""
-    return _is_installed(file) or os.path.realpath(file).startswith(_PACKAGE)
+    """Say whether a file is one of this package, of a layer beside it, of an installed package, or of Python."""
+    if _is_installed(file):
+        return True
+    beside, real = _BESIDE + os.sep, os.path.realpath(file)
+    package, inside, _ = real.removeprefix(beside).partition(os.sep)
+    return real.startswith(beside) and bool(inside) and os.path.exists(f"{beside}{package}{os.sep}__init__.py")
 
 
 def _is_installed(file: str) -> bool:

@@ -12,9 +12,10 @@ from contextlib import suppress
 from importlib import import_module
 
 from conduit.contract import RankKind
+from conduit.launch.entry_points import FRONT_ENDS, installed
 from conduit.launch.program.folders import program_frame
 from conduit.launch.program.reached import reached
-from conduit.launch.registry import FRONT_ENDS, Spec, installed
+from conduit.launch.registry import Spec
 
 _PACKAGE, _MODULE, _WORLD, _TIME = "mpi4py", "mpi4py.MPI", "COMM_WORLD", "Wtime"
 _OF_EP = "`ep.rank` and `ep.size`"

@@ -87,7 +87,7 @@ def _ways_to_run(file: str, given: str, known: Mapping[str, object]) -> tuple[st
         known: its global names.
     """
     # Here, for this module is imported first: what these need may be hidden by a file of the program's.
-    from conduit.launch import registry
+    from conduit.launch import entry_points
     from conduit.launch.call_words import DEFAULT_RANKS
     from conduit.launch.program import front_ends
     from conduit.launch.program.written_for import imports
@@ -95,7 +95,7 @@ def _ways_to_run(file: str, given: str, known: Mapping[str, object]) -> tuple[st
     command = f"`conduit run {file}`, or "
     if given == "ep":
         return command, ("" if "conduit" in known else "`import conduit`, then ") + "`conduit.run(main)`"
-    for front in registry.installed(registry.FRONT_ENDS):
+    for front in entry_points.installed(entry_points.FRONT_ENDS):
         if imports(known.values(), front) and front_ends.first_argument(front) == given:
             by_command = command if known.get("api") == front else ""
             return by_command, front_ends.run_of(front, DEFAULT_RANKS, known)

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.machinery import ModuleSpec
 from types import FrameType
 
-from conduit.launch import registry
+from conduit.launch import entry_points
 
 _INSTALLED = (*site.getsitepackages(), site.getusersitepackages())  # those of the system and of the user too
 _LIBRARIES = tuple(
@@ -101,7 +101,7 @@ def _modules() -> tuple[str, ...]:
 
 
 def _own_names() -> list[str]:
-    return list(dict.fromkeys(["conduit", *registry.layers()]))
+    return list(dict.fromkeys(["conduit", *entry_points.layers()]))
 
 
 def _folders_of(package: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from conduit.core.endpoint import Endpoint
 from conduit.core.steps import steps_of
-from conduit.launch import registry
+from conduit.launch import entry_points
 from conduit.launch.program.public import has_name, public_modules
 from conduit.launch.program.uses import use
 from conduit.launch.program.written_for import imports, modules_of
@@ -40,14 +40,14 @@ def given_by(front: str) -> FrontEnd:
 
 def first_argument(front: str | None) -> str:
     """Return what programs of a front end call the first argument of main; None: of the core."""
-    known = front is not None and front in registry.installed(registry.FRONT_ENDS)
+    known = front is not None and front in entry_points.installed(entry_points.FRONT_ENDS)
     return given_by(front).word if known and front else "ep"
 
 
 def fronts_with(name: str) -> list[str]:
     """Return the front ends a class of which has that name; what they give to programs is no endpoint."""
     found = []
-    for front in sorted(registry.installed(registry.FRONT_ENDS)):
+    for front in sorted(entry_points.installed(entry_points.FRONT_ENDS)):
         module, package = modules_of(front)
         with suppress(ImportError):
             public = [vars(importlib.import_module(each)).values() for each in (package, module)]
@@ -59,12 +59,12 @@ def fronts_with(name: str) -> list[str]:
 
 def fronts_of(module: str) -> list[str]:
     """Return what programs of a public module call its front end."""
-    return [front for front in registry.installed(registry.FRONT_ENDS) if module in modules_of(front)]
+    return [front for front in entry_points.installed(entry_points.FRONT_ENDS) if module in modules_of(front)]
 
 
 def front_packages() -> list[str]:
     """Return the packages of the front ends."""
-    return [modules_of(front)[1] for front in registry.installed(registry.FRONT_ENDS)]
+    return [modules_of(front)[1] for front in entry_points.installed(entry_points.FRONT_ENDS)]
 
 
 def meant_fronts(fronts: list[str], error: BaseException) -> list[str]:
@@ -139,7 +139,7 @@ def of_another_front(kind: type, name: str, error: BaseException, *, imported: b
         error: that it has not.
         imported: whether only front ends count that the program imports.
     """
-    fronts = {front: given_by(front) for front in sorted(registry.installed(registry.FRONT_ENDS))}
+    fronts = {front: given_by(front) for front in sorted(entry_points.installed(entry_points.FRONT_ENDS))}
     mine = next((front for front, given in fronts.items() if given.kind is kind), "")
     said = mine in {step.tb_frame.f_globals.get("api") for step in steps_of(error)}
     for front, given in fronts.items() if mine else ():

@@ -8,7 +8,7 @@ from types import FrameType
 
 import attrs
 
-from conduit.launch import registry
+from conduit.launch import entry_points
 from conduit.launch.program.written_for import imports, modules_of
 
 
@@ -37,7 +37,7 @@ _OF_CORE = Polls("await ep.poll()", "await ep.block_until(predicate)", "await ep
 
 def polls_of(frames: Iterable[FrameType]) -> Polls:
     """Return what the program writes that frames are of; it says by `api`, or by what it imports, what it is for."""
-    fronts = registry.installed(registry.FRONT_ENDS)
+    fronts = entry_points.installed(entry_points.FRONT_ENDS)
     for frame in frames:
         known = frame.f_globals
         front = known.get("api")

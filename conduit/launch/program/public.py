@@ -6,7 +6,7 @@ import dis
 import importlib
 from collections.abc import Iterator
 
-from conduit.launch import registry
+from conduit.launch import entry_points
 
 
 def is_ours(there: object) -> bool:
@@ -16,7 +16,7 @@ def is_ours(there: object) -> bool:
 
 def own_packages() -> list[str]:
     """Return the packages of this project at the top level that are installed: this one, and those of layers above."""
-    return ["conduit", *sorted({name.partition(".")[0] for name in registry.layers()})]
+    return ["conduit", *sorted({name.partition(".")[0] for name in entry_points.layers()})]
 
 
 def layer_classes() -> Iterator[type]:
@@ -36,8 +36,8 @@ def package_of(layer: type) -> str:
 
 def public_modules() -> list[str]:
     """Return the packages and modules that programs import names from: those with `__all__`."""
-    fronts = [entry.module for entry in registry.installed(registry.FRONT_ENDS).values()]
-    suites = [entry.module for entry in registry.installed(registry.SUITES).values()]
+    fronts = [entry.module for entry in entry_points.installed(entry_points.FRONT_ENDS).values()]
+    suites = [entry.module for entry in entry_points.installed(entry_points.SUITES).values()]
     found = [*own_packages(), *fronts, *(each.rpartition(".")[0] for each in (*fronts, *suites))]
     return [each for each in dict.fromkeys(found) if each and _has_public_names(each)]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from types import ModuleType
 
-from conduit.launch import registry
+from conduit.launch import entry_points
 
 
 def modules_of(front: str) -> tuple[str, str]:
     """Return the module of an installed front end and its package; one of them has its public names."""
-    module = registry.installed(registry.FRONT_ENDS)[front].module
+    module = entry_points.installed(entry_points.FRONT_ENDS)[front].module
     return module, module.rpartition(".")[0]
 
 
