@@ -207,15 +207,15 @@ def step(woken: list[Any]) -> bool:
         ended = outcome.Error(error.with_traceback(trace and trace.tb_next))
         del trace
     else:
-        trios = message.__class__ is not _METHOD
-        if trios:
-            _take(task, context.runner, message)
-        else:
+        if message.__class__ is _METHOD:
             task._abort_func = message
             if task._cancel_status.effectively_cancelled:
                 task._attempt_delivery_of_any_pending_cancel()
+            del context.task
+            return False
+        _take(task, context.runner, message)
         del context.task
-        return trios
+        return True
     context.runner.task_exited(task, ended)
     del ended, context.task
     return True

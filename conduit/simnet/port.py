@@ -822,10 +822,14 @@ class SimulatedPort(Port):
     def _pass_over_blocked(self) -> None:
         """End a pass that was made for blocked tasks: progress or predicates, then the next pass."""
         waiting = self.blocked
-        if len(waiting) != 1 or waiting.heads or self.core.progress_due:
+        if waiting.heads or self.core.progress_due:
             self._pass_over_several()
             return
-        (blocked,) = waiting  # nearly always
+        try:
+            (blocked,) = waiting  # nearly always
+        except ValueError:
+            self._pass_over_several()
+            return
         cpu = self.cpu
         # As `_end_turn`, in which a call would cost; where the only wait is over nobody polls.
         if not blocked.ready():
@@ -835,7 +839,7 @@ class SimulatedPort(Port):
                 cpu.busy = False
                 self._idle()
             return
-        waiting.clear()
+        del waiting[blocked]
         if cpu.turns:
             cpu.release()
         else:

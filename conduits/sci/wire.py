@@ -34,6 +34,8 @@ REQUEST, REPLY = 0, 1
 AUTO_REPLY_BITS = 3 << CATEGORY_SHIFT
 """The word of an automatic empty reply: category 3, a reply."""
 _KIND = CATEGORY | REQUEST_BIT | 255
+_WORDS = [kind if kind & ~255 != AUTO_REPLY_BITS else AUTO_REPLY for kind in range(_KIND + 1)]
+"""`Message.word` by these bits of a header."""
 _MASK = (1 << 64) - 1
 _pack = _HEAD.pack
 # By the number of arguments, which bits 3 to 7 of the second byte hold.
@@ -66,14 +68,12 @@ def unpack_into(message: Message, data: bytes | bytearray) -> None:
     except (IndexError, struct.error):
         raise _bad(data) from None
     message.payload = b""
-    kind = word & _KIND
-    message.word = kind if kind & ~255 != AUTO_REPLY_BITS else AUTO_REPLY
+    message.word = _WORDS[word & _KIND]
 
 
 def word_of(data: bytes | bytearray) -> int:
     """Return `Message.word` of the message whose header `data` begins with."""
-    kind = int.from_bytes(data[:4], "little") & _KIND
-    return kind if kind & ~255 != AUTO_REPLY_BITS else AUTO_REPLY
+    return _WORDS[int.from_bytes(data[:4], "little") & _KIND]
 
 
 def unpack(data: bytes | bytearray, source: int = -1) -> Message:

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from conduit.sim import Cpu
 from conduit.sim.memory import Buffer
 from conduits.sci.driver.process import Sisci
+from conduits.sci.driver.segment import Then
 from conduits.sci.driver.slot import RemoteSlot
+from conduits.sci.hardware import StorePlan
 
 
 class SlotWriter:
@@ -111,23 +113,21 @@ class SlotWriter:
     def _store_data(self, _: int = 0) -> None:
         """Store the data; once more when the bus has been granted."""
         driver, slot, adapter = self._driver, self._slot, self._adapter
-        if len(slot.data) != slot.times.nbytes:
+        times = slot.times
+        if len(slot.data) != times.nbytes:
             if driver.weak:
                 stored = slot.store_weakly(self._stored)
                 if stored:
                     self._data_stored(stored)
                 return
             slot.plan_data()
-        times = slot.times
-        end = adapter.try_pio(slot, times, slot.links, self._stored, self._placed, self._store)
-        if end is None:
-            return
+            times = slot.times
+        end = adapter.try_pio(times, slot.way, slot.links)
+        if not end:
+            end = self._in_the_way(slot, self._stored, self._placed, self._store)
+            if not end:
+                return
         slot.uses += 1
-        if end <= 0:
-            driver.pending += 1
-            if end:
-                self._data_stored(-end)
-            return
         back = adapter.arrival + times.response
         if back > driver.complete:
             driver.complete = back
@@ -135,6 +135,27 @@ class SlotWriter:
             self._data_stored(end)
         else:
             self._kernel.soon(driver.complete, self._flag)
+
+    def _in_the_way(self, plan: StorePlan, issued: Then, landed: Then, again: Then) -> int:
+        """Store what something is in the way of.
+
+        Args:
+            plan: what, and where to.
+            issued: called as `issued(when)`, now or later: the CPU is done with it at `when`.
+            landed: called as `landed(arrival)` once that is known.
+            again: called as `again(when)` if nothing has been done, once the bus is granted.
+
+        Returns:
+            When the CPU is done, if nothing is in the way after all: as of `Adapter.try_pio`.  Else 0.
+        """
+        end = self._adapter.pio_in_the_way(plan, issued, landed, again)
+        if end is None or end > 0:
+            return end or 0
+        plan.uses += 1
+        self._driver.pending += 1
+        if end:
+            issued(-end)
+        return 0
 
     def _data_placed(self, arrival: int) -> None:
         """The data, which links have held up, land at `arrival`."""
@@ -164,15 +185,12 @@ class SlotWriter:
             return
         if driver.announced:
             slot.announced, driver.announced = driver.announced, []
-        end = adapter.try_pio(flags, times, flags.links, self._flagged, slot.placed, self._flag)
-        if end is None:
-            return
+        end = adapter.try_pio(times, flags.way, flags.links)
+        if not end:
+            end = self._in_the_way(flags, self._flagged, slot.placed, self._flag)
+            if not end:
+                return
         flags.uses += 1
-        if end <= 0:
-            driver.pending += 1
-            if end:
-                self._flags_stored(-end)
-            return
         back = adapter.arrival
         self._kernel.call(back, slot.land)
         back += times.response

@@ -145,8 +145,8 @@ class Adapter:
     """A host's card: posted stores in a window, remote reads, a DMA engine, all on the host's bus."""
 
     __slots__ = (
-        "_first", "_landed", "_packets", "_quiet", "_random", "_runs", "_stalled", "_stores", "_together", "_ways",
-        "arrival", "bus", "dma", "fabric", "host", "kernel",
+        "_end", "_first", "_landed", "_packets", "_quiet", "_random", "_runs", "_stalled", "_stores", "_taken",
+        "_together", "_ways", "arrival", "bus", "dma", "fabric", "host", "kernel",
     )  # fmt: skip
 
     def __init__(self, fabric: SciFabric, host: int) -> None:
@@ -164,6 +164,8 @@ class Adapter:
         self._runs: list[tuple[int, int, int, int]] = []
         self._together = 0  # how many packets of these are under way at once, at most
         self._quiet = 0
+        self._end = 0  # of a store that something is in the way of, when the CPU gives its last byte to the bus
+        self._taken = -1  # how many links of its way have been taken for it; -1: nothing has been done
         self._first: StoreTimes | None = None  # the write that began when nothing was under way
         self._stores = self._packets = 0  # of plans that have changed
         self._stalled = 0
@@ -211,63 +213,83 @@ class Adapter:
             landed: called as `landed(when)` when it is known when the last byte is in memory.
 
         Returns:
-            As `try_pio`; 0 where it waits for the bus, after which `issued` and `landed` are called.
+            When the CPU has given the last byte to the bus, `issued` not being called; 0 if that is not known yet.  If
+            nothing else is in the way, `arrival` is when the last byte is in memory, and `landed` is not called; else
+            the time is returned negative.
         """
-        again = partial(self._pio_at, plan, issued, landed)
-        end = self.try_pio(plan, plan.times, plan.links, issued, landed, again)
-        if end is None:
-            return 0
+        end: int | None = self.try_pio(plan.times, plan.way, plan.links)
+        if not end:
+            end = self.pio_in_the_way(plan, issued, landed, partial(self._pio_at, plan, issued, landed))
+            if end is None:
+                return 0
         plan.uses += 1
         return end
 
-    def try_pio(
-        self, plan: StorePlan, times: StoreTimes, links: Sequence[Link], issued: Then, landed: Then, again: Then
-    ) -> int | None:
-        """Store as planned, or wait for the bus; who calls it counts the plan's use, if it has begun.
+    def try_pio(self, times: StoreTimes, way: TorusRoute, links: Sequence[Link]) -> int:
+        """Store if nothing is in the way; who calls it counts the plan's use, and calls `pio_in_the_way` if it must.
+
+        It is given what it needs of a plan: plans are of several classes, and their owners know them.
 
         Args:
-            plan: as for `pio`.
-            times: the plan's; given, as is `links`, because plans are of several classes and their owners know them.
-            links: the plan's.
-            issued: as for `pio`.
-            landed: as for `pio`.
-            again: called as `again(when)` in the event in which the bus is granted; is to call this again.
+            times: of the plan.
+            way: of the plan.
+            links: of the plan.
 
         Returns:
-            When the CPU has given the last byte to the bus, `issued` not being called; 0 if that is not known yet, and
-            None if nothing has been done and `again` will be called.  If nothing else is in the way, `arrival` is when
-            the last byte is in memory, and `landed` is not called; else the time is returned negative.
+            When the CPU has given the last byte to the bus; `arrival` is when that is in memory.  0 if something is in
+            the way: then `pio_in_the_way` is to be called next.
         """
         now, bus = self.kernel.now, self.bus
+        if bus.free_at > now or not links:
+            self._taken = -1
+            return 0
+        if self._quiet > now:
+            end = self._issue(now, times)
+            if end > now + times.takes:
+                self._end, self._taken = end, 0
+                return 0
+        else:  # nothing of this adapter is under way: the window cannot fill
+            self._first, self._quiet = times, now + times.quiet
+            end = now + times.takes
+        bus.free_at = free = now + times.bus
+        into = way.into
+        if into.free_at > now:
+            self._end, self._taken = end, 1
+            return 0
+        into.free_at = free
+        free = now + times.link
+        for link in links:
+            if link.free_at > now:
+                self._end, self._taken = end, way.links.index(link)
+                return 0
+            link.free_at = free
+        self.arrival = now + times.arrives
+        return end
+
+    def pio_in_the_way(self, plan: StorePlan, issued: Then, landed: Then, again: Then) -> int | None:
+        """Store what `try_pio` could not, or wait for the bus; who calls it counts the plan's use, if it has begun.
+
+        Args:
+            plan: what, and where to.
+            issued: as for `pio`.
+            landed: as for `pio`.
+            again: called as `again(when)` in the event in which the bus is granted; is to store anew.
+
+        Returns:
+            As `pio`; None if nothing has been done and `again` will be called.
+        """
+        if self._taken >= 0:
+            return self._carry(plan, self._end, landed, self._taken)
+        now, bus, times = self.kernel.now, self.bus, plan.times
         free = bus.free_at
         if free > now:
             if times.packets == 1 and bus.slip_in(now, times.wire):
                 return self._carry(plan, self._issue(now, times), landed, 1)
             free += bus.takes[times.wire]
-            if free <= now + times.takes or free <= bus.paced:  # others leave room for it
-                return self._pio_in_a_crowd(plan, issued, landed)
-            bus.wait(now, again)
-            return None
-        if not links:
-            return self._pio_in_a_crowd(plan, issued, landed)
-        if self._quiet > now:
-            end = self._issue(now, times)
-            if end > now + times.takes:
-                return self._carry(plan, end, landed)
-        else:  # nothing of this adapter is under way: the window cannot fill
-            self._first, self._quiet = times, now + times.quiet
-            end = now + times.takes
-        way, bus.free_at = plan.way, now + times.bus
-        into = way.into
-        if into.free_at > now:
-            return self._carry(plan, end, landed, 1)
-        into.free_at, free = bus.free_at, now + times.link
-        for link in links:
-            if link.free_at > now:
-                return self._carry(plan, end, landed, way.links.index(link))
-            link.free_at = free
-        self.arrival = now + times.arrives
-        return end
+            if free > now + times.takes and free > bus.paced:  # others leave no room for it
+                bus.wait(now, again)
+                return None
+        return self._pio_in_a_crowd(plan, issued, landed)
 
     def landing(self, plan: StorePlan, when: int) -> int:
         """Return when what is stored at `when` has landed, if nothing is in its way or happens until then; else 0."""

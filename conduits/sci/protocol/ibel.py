@@ -67,6 +67,7 @@ class Ibel(SciTransport):
         self._targets: dict[int, SegmentMapping] = {}
         self._queues: dict[int, IbelQueue] = {}
         self._line: deque[IbelQueue] = deque()
+        self._sent = 0
         self._news = False  # whether a pass finds something else than messages
         self.driver.create_segments(
             self.number(self.rank, COMMAND), config.ranks, self.layout.queue_bytes, self.layout.slot_bytes, self._watch
@@ -95,7 +96,7 @@ class Ibel(SciTransport):
 
     def message(self, mapping: SegmentMapping, slot: int, number: int, message: Message) -> Steps:
         """Store a message with its flag as one block into a slot."""
-        self.sent += 1
+        self._sent += 1
         block = self.layout.join(wire.pack(message, number), message.payload)
         if message.nbytes:
             self.cpu.free += self.host.copy_ticks(len(block))
@@ -142,6 +143,10 @@ class Ibel(SciTransport):
     @abstractmethod
     def taken(self, queue: IbelQueue, message: Message) -> None:
         """Set the message's source, and free what it occupied."""
+
+    def sent(self) -> int:
+        """Return how many messages have been sent."""
+        return self._sent
 
     def undelivered(self) -> int:
         """Return how many flags are set."""

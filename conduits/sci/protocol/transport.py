@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 
 import attrs
@@ -62,7 +63,6 @@ class SciTransport(Transport):
         self.kernel = port.kernel
         self.driver = cluster.process(port.rank)
         self.host = cluster.host
-        self.sent = 0
         self.scans = 0
 
     def number(self, rank: int, which: int) -> int:
@@ -80,6 +80,10 @@ class SciTransport(Transport):
         self.cpu.free += self.host.copy_ticks(len(data))
         self.port.memory.write(message.offset + at, data)
 
+    @abstractmethod
+    def sent(self) -> int:
+        """Return how many messages have been sent."""
+
     def statistics(self) -> Mapping[str, int]:
         """Return the counts of the transport."""
-        return {"sci_messages_sent": self.sent, "sci_scans": self.scans}
+        return {"sci_messages_sent": self.sent(), "sci_scans": self.scans}
