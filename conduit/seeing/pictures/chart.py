@@ -12,6 +12,9 @@ import attrs
 Scale = Literal["bytes", "log", "linear"]
 """Of an x axis: sizes from 0 on, doubling; a logarithm of base 2; neither."""
 
+HIGH_ROWS = 16
+"""Rows of stretches, as of ranks, above which a picture is higher than a screen: times stand at its top too then."""
+
 
 @attrs.frozen(kw_only=True)
 class Curve:

@@ -7,7 +7,16 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from conduit.seeing.pictures.apart import shifts
-from conduit.seeing.pictures.chart import AxisMark, BarPanel, Curve, LinePanel, MatrixPanel, Panel, StripPanel
+from conduit.seeing.pictures.chart import (
+    HIGH_ROWS,
+    AxisMark,
+    BarPanel,
+    Curve,
+    LinePanel,
+    MatrixPanel,
+    Panel,
+    StripPanel,
+)
 from conduit.seeing.pictures.looks import bar, colour, letter, line, stretch
 
 if TYPE_CHECKING:
@@ -22,8 +31,6 @@ _NUMBERS = 16
 """Rows of a matrix that has its numbers in it."""
 _LETTERS = 45
 """Characters of the numbers on an axis of bars together."""
-_HIGH = 16
-"""Rows of stretches from which on times stand above them too: the picture is higher than a screen then."""
 _BESIDE, _BESIDE_ALL = 4.5, 9.0
 """Points between curves that lie on one another, and between the lowest and the highest of many."""
 _LABELS = 9
@@ -261,7 +268,7 @@ def draw_strips(axes: Axes, panel: StripPanel, title: str) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.12g}"))
     axes.grid(visible=False, axis="y")
     axes.set_xlabel(panel.x_label)
-    if len(panel.names) > _HIGH:
+    if len(panel.names) > HIGH_ROWS:
         axes.tick_params(axis="x", top=True, labeltop=True)
     if panel.cut:
         for shift in (-0.004, 0.004):

@@ -6,15 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from conduit.seeing.pictures import TimeUnit, time_unit
+from conduit.seeing.pictures import HIGH_ROWS, TimeUnit, time_unit
 from conduit.seeing.pictures.svg import Svg, width_of
 from conduit.seeing.timeline.recording import NEVER, Recording
 from conduit.words import many
 
 _WIDTH, _LEFT, _ROW, _BAR, _TOP = 780.0, 66.0, 40.0, 20.0, 44.0
 _SMALL = 12.0
-_HIGH = 16
-"""Ranks from which on the axis is at the top too: the picture is higher than a screen then."""
 _STRETCHES = 600
 _MUCH_LESS = 0.01
 _MOST_LINES = 400
@@ -56,7 +54,7 @@ def draw_timeline(recording: Recording, begin: int | None = None, end: int | Non
     first = connected(recording) if begin is None else begin
     whole = max(last - first, 1)
     scale = (_WIDTH - _LEFT - 16) / whole
-    high = recording.ranks > _HIGH
+    high = recording.ranks > HIGH_ROWS
     top = _TOP + (20 if high else 0)
     bottom = top + _ROW * recording.ranks
     drawing = Svg(_WIDTH, bottom + 78, f"what {many(recording.ranks, 'rank')} on {recording.conduit} did, and when")
